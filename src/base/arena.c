@@ -25,8 +25,6 @@ static struct berth_arena_block *block_new(const struct berth_arena_block *last,
 		cap = GROW_LIMIT_BYTES;
 	if (cap < n)
 		cap = n;
-	if (cap > SIZE_MAX - sizeof(*block))
-		return NULL;
 	block = malloc(sizeof(*block) + cap);
 	if (!block)
 		return NULL;
@@ -42,7 +40,7 @@ void *berth_arena_alloc(struct berth_arena *arena, size_t n)
 	struct berth_arena_block *block = arena->head;
 	void *at;
 
-	if (n > SIZE_MAX - align)
+	if (n > PTRDIFF_MAX - align) /* no object in C is larger */
 		return NULL;
 	n = n == 0 ? align : (n + align - 1) / align * align;
 	if (!block || block->cap - block->used < n) {

@@ -221,7 +221,7 @@ int berth_dir_make(const char *path, mode_t mode)
 		return -ENOMEM;
 	for (len = strlen(partial); len > 1 && partial[len - 1] == '/'; len--)
 		partial[len - 1] = '\0';
-	for (char *slash = partial; (slash = strchr(slash + 1, '/'));) {
+	for (char *slash = partial + strspn(partial, "/"); (slash = strchr(slash, '/')); slash++) {
 		int r;
 
 		*slash = '\0';
