@@ -34,11 +34,11 @@ static inline void berth_cleanup_fclose(FILE **file)
 #define BERTH_AUTO_FCLOSE __attribute__((cleanup(berth_cleanup_fclose))) /* FILE *, NULL = none */
 
 /* The pointer's value; the variable no longer owns it. */
-#define BERTH_TAKE(p)                      \
-	({                                 \
+#define BERTH_TAKE(p)                       \
+	({                                  \
 		__typeof__(p) _taken = (p); \
-		(p) = NULL;                \
-		_taken;                    \
+		(p) = NULL;                 \
+		_taken;                     \
 	})
 /* The same for a file descriptor. */
 #define BERTH_TAKE_FD(fd)          \

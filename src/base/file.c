@@ -160,8 +160,7 @@ static int open_parent_at(int dirfd, const char *name, const char **ret_base)
 /* Write the new content, durably, under a name of its own. */
 static int write_temporary(int dirfd, const char *temporary, const void *data, size_t n, mode_t mode)
 {
-	BERTH_AUTO_CLOSE int fd =
-		openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	BERTH_AUTO_CLOSE int fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	int r;
 
 	if (fd < 0)
@@ -241,14 +240,17 @@ static int check_private(const char *path, struct berth_error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return berth_error_errno(err, -errno, "cannot open the directory %s", path);
 	if (S_ISLNK(st.st_mode))
-		return berth_error_set(err, -EPERM, "%s is a symbolic link; berth needs a directory of its own there", path);
+		return berth_error_set(err, -EPERM, "%s is a symbolic link; berth needs a directory of its own there",
+		                       path);
 	if (!S_ISDIR(st.st_mode))
 		return berth_error_set(err, -ENOTDIR, "%s is in the way: berth needs a directory there", path);
 	if (st.st_uid != geteuid())
-		return berth_error_set(err, -EPERM, "%s belongs to uid %u, not to you (uid %u)", path, st.st_uid, geteuid());
+		return berth_error_set(err, -EPERM, "%s belongs to uid %u, not to you (uid %u)", path, st.st_uid,
+		                       geteuid());
 	if (st.st_mode & 077)
-		return berth_error_set(err, -EPERM, "%s is open to others (mode %04o); if that is not wanted: chmod 700 %s",
-				       path, st.st_mode & 07777, path);
+		return berth_error_set(err, -EPERM,
+		                       "%s is open to others (mode %04o); if that is not wanted: chmod 700 %s", path,
+		                       st.st_mode & 07777, path);
 	return 0;
 }
 

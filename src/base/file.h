@@ -7,7 +7,8 @@
 
 /* Read up to max bytes of the file NAME under dirfd (AT_FDCWD allowed) into a fresh NUL-terminated buffer, which the
  * caller frees. Regular files only, no final symlink, never blocks on a FIFO. -EFBIG beyond max; -ENOENT only when
- * it really is absent, -ELOOP a link, -EISDIR, -EINVAL another kind of file. *ret_len (may be NULL) leaves the NUL out. */
+ * it really is absent, -ELOOP a link, -EISDIR, -EINVAL another kind of file. *ret_len (may be NULL) leaves the NUL out.
+ */
 BERTH_MUST_USE int berth_file_read_at(int dirfd, const char *name, size_t max, char **ret, size_t *ret_len);
 /* A file of /proc or /sys, whose size is not known beforehand, into buf, NUL-terminated, its final newline kept.
  * Links are followed. -EFBIG when cap - 1 bytes are too few: never a cut answer. On failure buf is "". */
@@ -17,10 +18,12 @@ BERTH_MUST_USE int berth_file_read_proc(const char *path, char *buf, size_t cap)
 BERTH_MUST_USE int berth_fd_write_all(int fd, const void *data, size_t n);
 
 /* Replace NAME under dirfd so that after a crash it holds either the old or the new content: temporary file, fsync,
- * rename, fsync of the directory. mode as for open. A crash may leave ".berth-HEX.tmp" behind, which anyone may remove. */
+ * rename, fsync of the directory. mode as for open. A crash may leave ".berth-HEX.tmp" behind, which anyone may remove.
+ */
 BERTH_MUST_USE int berth_file_replace_at(int dirfd, const char *name, const void *data, size_t n, mode_t mode);
 
-/* Make path and its missing parents, each with mode, each name durable. 0 also when it exists as a directory; -ENOTDIR otherwise. */
+/* Make path and its missing parents, each with mode, each name durable. 0 also when it exists as a directory; -ENOTDIR
+ * otherwise. */
 BERTH_MUST_USE int berth_dir_make(const char *path, mode_t mode);
 /* Make or check a private directory: owned by this user, not a symlink, mode 0700 (a wider one is refused, -EPERM).
  * Missing parents are made, 0700 too. */

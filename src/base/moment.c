@@ -13,8 +13,10 @@ static int refuse(const char *s, struct berth_error *err)
 {
 	BERTH_AUTO_FREE char *shown = berth_utf8_printable(s, 40);
 
-	return berth_error_set(err, -EINVAL, "\"%s\" is no moment; write now+2h, 18:30, 2026-11-30, 2026-11-30T18:30 or the "
-			       "last with Z or +08:00 behind it", shown ? shown : "?");
+	return berth_error_set(err, -EINVAL,
+	                       "\"%s\" is no moment; write now+2h, 18:30, 2026-11-30, 2026-11-30T18:30 or the "
+	                       "last with Z or +08:00 behind it",
+	                       shown ? shown : "?");
 }
 
 /* Exactly n digits at *at, moved past them, at most max. */
@@ -71,7 +73,8 @@ static bool parse_zone(const char *s, int *ret_east_s)
 		*ret_east_s = 0;
 		return true;
 	}
-	if ((*s != '+' && *s != '-') || (s++, !take(&s, 2, 23, &hours)) || !take_char(&s, ':') || !take(&s, 2, 59, &minutes))
+	if ((*s != '+' && *s != '-') || (s++, !take(&s, 2, 23, &hours)) || !take_char(&s, ':') ||
+	    !take(&s, 2, 59, &minutes))
 		return false;
 	*ret_east_s = sign * (hours * 3600 + minutes * 60);
 	return !*s;
@@ -115,8 +118,13 @@ static bool parse_clock(const char *s, uint64_t now_ms, uint64_t *ret_ms)
 	if (!take_clock(&s, &clock) || *s || !localtime_r(&now, &today))
 		return false;
 	for (int day = 0; day < 2; day++) {
-		struct tm tm = {.tm_year = today.tm_year, .tm_mon = today.tm_mon, .tm_mday = today.tm_mday + day,
-				.tm_hour = clock.tm_hour, .tm_min = clock.tm_min, .tm_sec = clock.tm_sec, .tm_isdst = -1};
+		struct tm tm = {.tm_year = today.tm_year,
+		                .tm_mon = today.tm_mon,
+		                .tm_mday = today.tm_mday + day,
+		                .tm_hour = clock.tm_hour,
+		                .tm_min = clock.tm_min,
+		                .tm_sec = clock.tm_sec,
+		                .tm_isdst = -1};
 
 		if (to_ms(mktime(&tm), ret_ms) && *ret_ms > now_ms)
 			return true;
@@ -167,8 +175,8 @@ char *berth_moment_format(uint64_t at_ms, char buf[static BERTH_FORMAT_MAX])
 	}
 	n = strftime(buf, BERTH_FORMAT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
 	east_min = tm.tm_gmtoff / 60;
-	(void)snprintf(buf + n, BERTH_FORMAT_MAX - n, ".%03u%c%02u:%02u", (unsigned)(at_ms % 1000), east_min < 0 ? '-' : '+',
-		       (unsigned)labs(east_min) / 60, (unsigned)labs(east_min) % 60);
+	(void)snprintf(buf + n, BERTH_FORMAT_MAX - n, ".%03u%c%02u:%02u", (unsigned)(at_ms % 1000),
+	               east_min < 0 ? '-' : '+', (unsigned)labs(east_min) / 60, (unsigned)labs(east_min) % 60);
 	return buf;
 }
 

@@ -41,7 +41,8 @@ static void assert_moment(const char *s, uint64_t expected_ms)
 	uint64_t ms = 77;
 
 	if (berth_moment_parse(s, noon_ms, &ms, &err) != 0 || ms != expected_ms)
-		fail_msg("%s: %s: %llu, not %llu", s, err.text, (unsigned long long)ms, (unsigned long long)expected_ms);
+		fail_msg("%s: %s: %llu, not %llu", s, err.text, (unsigned long long)ms,
+		         (unsigned long long)expected_ms);
 }
 
 static void test_relative_moments(void **state)
@@ -95,11 +96,45 @@ static void test_the_next_such_time_across_summer_time(void **state)
 static void test_what_is_no_moment(void **state)
 {
 	static const char *const bad[] = {
-		"", "Now", "now ", "now+", "now-1h", "now+UNLIMITED", "now+1:60", "tomorrow", "24:00", "12:60", "12:00:60", "1:00", "12:0", "12:00:",
-		"12", "2026-13-01", "2026-00-10", "2026-11-00", "2026-11-31", "2026-02-29", "2026-02-30T00:00Z", "2026-11-30T", "2026-11-30T24:00",
-		"2026-11-30T12:00z", "2026-11-30T12:00+1", "2026-11-30T12:00+0100", "2026-11-30T12:00+24:00", "2026-11-30T12:00Z ",
-		"2026-11-30Z", "2026-1-1", "26-11-30", "1969-12-31", "1970-01-01T00:00+01:00", "2026/11/30", "-1", "2026-11-30 12:00",
-		"99999-01-01", "2026-11-30T12:00:00.5Z", "12:00PM",
+		"",
+		"Now",
+		"now ",
+		"now+",
+		"now-1h",
+		"now+UNLIMITED",
+		"now+1:60",
+		"tomorrow",
+		"24:00",
+		"12:60",
+		"12:00:60",
+		"1:00",
+		"12:0",
+		"12:00:",
+		"12",
+		"2026-13-01",
+		"2026-00-10",
+		"2026-11-00",
+		"2026-11-31",
+		"2026-02-29",
+		"2026-02-30T00:00Z",
+		"2026-11-30T",
+		"2026-11-30T24:00",
+		"2026-11-30T12:00z",
+		"2026-11-30T12:00+1",
+		"2026-11-30T12:00+0100",
+		"2026-11-30T12:00+24:00",
+		"2026-11-30T12:00Z ",
+		"2026-11-30Z",
+		"2026-1-1",
+		"26-11-30",
+		"1969-12-31",
+		"1970-01-01T00:00+01:00",
+		"2026/11/30",
+		"-1",
+		"2026-11-30 12:00",
+		"99999-01-01",
+		"2026-11-30T12:00:00.5Z",
+		"12:00PM",
 	};
 	struct berth_error err = {0};
 	uint64_t ms = 77;
@@ -130,13 +165,21 @@ static void test_format_short(void **state)
 		int64_t apart_ms;
 		const char *text;
 	} table[] = {
-		{0, "20:00"}, {3 * 3600000, "23:00"}, {4 * 3600000, "Tue 00:00"}, {-20 * 3600000, "00:00"}, {-21 * 3600000, "Sun 23:00"},
-		{6 * 86400000, "Sun 20:00"}, {7 * 86400000, "2026-12-07"}, {-7 * 86400000, "2026-11-23"}, {INT64_C(365) * 86400000, "2027-11-30"},
+		{0, "20:00"},
+		{3 * 3600000, "23:00"},
+		{4 * 3600000, "Tue 00:00"},
+		{-20 * 3600000, "00:00"},
+		{-21 * 3600000, "Sun 23:00"},
+		{6 * 86400000, "Sun 20:00"},
+		{7 * 86400000, "2026-12-07"},
+		{-7 * 86400000, "2026-11-23"},
+		{INT64_C(365) * 86400000, "2027-11-30"},
 	};
 	char buf[BERTH_FORMAT_MAX];
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		assert_string_equal(berth_moment_format_short(noon_ms + (uint64_t)table[i].apart_ms, noon_ms, buf), table[i].text);
+		assert_string_equal(berth_moment_format_short(noon_ms + (uint64_t)table[i].apart_ms, noon_ms, buf),
+		                    table[i].text);
 	assert_string_equal(berth_moment_format_short(UINT64_MAX, noon_ms, buf), "-");
 }
 

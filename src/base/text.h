@@ -28,8 +28,8 @@ bool berth_utf8_is_valid(const char *s, size_t n);
 /* Columns that a terminal needs for s: East Asian wide and emoji count 2, combining marks 0, a byte that is no
  * UTF-8 counts 1. Independent of the locale. */
 size_t berth_utf8_width(const char *s);
-/* Copy s for people: control characters (bidirectional overrides among them) and invalid bytes become '?', cut to at most max_width columns (0 = no cut;
- * a cut text ends in an ellipsis). Allocated; NULL on -ENOMEM. */
+/* Copy s for people: control characters (bidirectional overrides among them) and invalid bytes become '?', cut to at
+ * most max_width columns (0 = no cut; a cut text ends in an ellipsis). Allocated; NULL on -ENOMEM. */
 char *berth_utf8_printable(const char *s, size_t max_width);
 
 /* The word of list (NULL-terminated) nearest to word by Damerau-Levenshtein distance, at most 2 away (1 for words of

@@ -60,11 +60,33 @@ static bool is_valid(const char *s)
 
 static void test_utf8_validity(void **state)
 {
-	static const char *const good[] = {"", "plain", "\xc3\xa9", "\xe5\x8d\xa1", "\xf0\x9f\x9a\xa2", "\xf4\x8f\xbf\xbf",
-					   "\xef\xbf\xbf", "\xc2\x80", "\xed\x9f\xbf", "\xee\x80\x80"};
-	static const char *const bad[] = {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3", "\xe0\x9f\xbf", "\xe5\x8d", "\xe5\x41\x41",
-					  "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x9a", "\xf4\x90\x80\x80",
-					  "\xf5\x80\x80\x80", "\xff", "\xfe", "ok\xffok"};
+	static const char *const good[] = {"",
+	                                   "plain",
+	                                   "\xc3\xa9",
+	                                   "\xe5\x8d\xa1",
+	                                   "\xf0\x9f\x9a\xa2",
+	                                   "\xf4\x8f\xbf\xbf",
+	                                   "\xef\xbf\xbf",
+	                                   "\xc2\x80",
+	                                   "\xed\x9f\xbf",
+	                                   "\xee\x80\x80"};
+	static const char *const bad[] = {"\x80",
+	                                  "\xbf",
+	                                  "\xc0\x80",
+	                                  "\xc1\xbf",
+	                                  "\xc3",
+	                                  "\xe0\x9f\xbf",
+	                                  "\xe5\x8d",
+	                                  "\xe5\x41\x41",
+	                                  "\xed\xa0\x80",
+	                                  "\xed\xbf\xbf",
+	                                  "\xf0\x8f\xbf\xbf",
+	                                  "\xf0\x9f\x9a",
+	                                  "\xf4\x90\x80\x80",
+	                                  "\xf5\x80\x80\x80",
+	                                  "\xff",
+	                                  "\xfe",
+	                                  "ok\xffok"};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_true(is_valid(good[i]));
@@ -98,12 +120,26 @@ static void test_display_width(void **state)
 		const char *s;
 		size_t width;
 	} table[] = {
-		{"", 0}, {"gpu01", 5}, {"\xe7\x8e\x8b\xe5\xb0\x8f\xe6\x98\x8e", 6} /* three Han */, {"e\xcc\x81", 1} /* e + acute */,
-		{"\xc3\xa9", 1}, {"\xea\xb0\x80", 2} /* Hangul syllable */, {"\xe1\x84\x80\xe1\x85\xa1", 2} /* Hangul, joined from parts */,
-		{"\xef\xbc\xa1", 2} /* fullwidth A */, {"\xef\xbd\xb1", 1} /* halfwidth kana */, {"\xf0\x9f\x9a\xa2", 2} /* ship */,
-		{"\xf0\xa0\x80\x80", 2} /* Han, plane 2 */, {"\xe2\x80\x8b", 0} /* zero width space */, {"\xff", 1}, {"a\x80z", 3},
-		{"\xe5\x8d", 2} /* cut character: two stray bytes */, {"\t", 1}, {"\xd8\xa7", 1} /* Arabic */, {"\xe2\x94\x80", 1} /* box drawing */,
-		{"\xc2\xad", 1} /* soft hyphen */, {"\xe2\x9d\xa4\xef\xb8\x8f", 1} /* heart and variation selector */,
+		{"", 0},
+		{"gpu01", 5},
+		{"\xe7\x8e\x8b\xe5\xb0\x8f\xe6\x98\x8e", 6} /* three Han */,
+		{"e\xcc\x81", 1} /* e + acute */,
+		{"\xc3\xa9", 1},
+		{"\xea\xb0\x80", 2} /* Hangul syllable */,
+		{"\xe1\x84\x80\xe1\x85\xa1", 2} /* Hangul, joined from parts */,
+		{"\xef\xbc\xa1", 2} /* fullwidth A */,
+		{"\xef\xbd\xb1", 1} /* halfwidth kana */,
+		{"\xf0\x9f\x9a\xa2", 2} /* ship */,
+		{"\xf0\xa0\x80\x80", 2} /* Han, plane 2 */,
+		{"\xe2\x80\x8b", 0} /* zero width space */,
+		{"\xff", 1},
+		{"a\x80z", 3},
+		{"\xe5\x8d", 2} /* cut character: two stray bytes */,
+		{"\t", 1},
+		{"\xd8\xa7", 1} /* Arabic */,
+		{"\xe2\x94\x80", 1} /* box drawing */,
+		{"\xc2\xad", 1} /* soft hyphen */,
+		{"\xe2\x9d\xa4\xef\xb8\x8f", 1} /* heart and variation selector */,
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -126,9 +162,15 @@ static void test_printable(void **state)
 	assert_printable("", 5, "");
 	assert_printable("train.py", 0, "train.py");
 	assert_printable("a\033[2Jb\nc\x7f", 0, "a?[2Jb?c?");
-	assert_printable("\xff" "a\xe5\x8d", 0, "?a??");
-	assert_printable("\xc2\x9b" "1m", 0, "?1m");
-	assert_printable("\xe2\x80\xae" "evil\xe2\x81\xa6", 0, "?evil?");
+	assert_printable("\xff"
+	                 "a\xe5\x8d",
+	                 0, "?a??");
+	assert_printable("\xc2\x9b"
+	                 "1m",
+	                 0, "?1m");
+	assert_printable("\xe2\x80\xae"
+	                 "evil\xe2\x81\xa6",
+	                 0, "?evil?");
 	assert_printable("abcdef", 6, "abcdef");
 	assert_printable("abcdefg", 6, "abcde\xe2\x80\xa6");
 	assert_printable("abcdefg", 1, "\xe2\x80\xa6");
@@ -136,7 +178,10 @@ static void test_printable(void **state)
 	assert_printable("\xe7\x8e\x8b\xe7\x8e\x8b\xe7\x8e\x8b", 4, "\xe7\x8e\x8b\xe2\x80\xa6");
 	assert_printable("\xe7\x8e\x8b\xe7\x8e\x8b", 4, "\xe7\x8e\x8b\xe7\x8e\x8b");
 	/* A mark stays with the letter it belongs to. */
-	assert_printable("e\xcc\x81" "e\xcc\x81" "e\xcc\x81", 2, "e\xcc\x81\xe2\x80\xa6");
+	assert_printable("e\xcc\x81"
+	                 "e\xcc\x81"
+	                 "e\xcc\x81",
+	                 2, "e\xcc\x81\xe2\x80\xa6");
 }
 
 static void test_distance(void **state)

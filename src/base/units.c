@@ -18,9 +18,10 @@ static int refuse_duration(const char *s, struct berth_error *err)
 {
 	BERTH_AUTO_FREE char *shown = berth_utf8_printable(s, SHOWN_COLUMNS);
 
-	return berth_error_set(err, -EINVAL, "\"%s\" is no duration; write 90 (minutes), 1:30:00, 2-12 (days-hours), 90m, "
-			       "2h30m, 1d or UNLIMITED, with fields after the first below 60 (hours below 24)",
-			       shown ? shown : "?");
+	return berth_error_set(err, -EINVAL,
+	                       "\"%s\" is no duration; write 90 (minutes), 1:30:00, 2-12 (days-hours), 90m, "
+	                       "2h30m, 1d or UNLIMITED, with fields after the first below 60 (hours below 24)",
+	                       shown ? shown : "?");
 }
 
 /* Digits at *at, moved past them; refuses none at all and what no duration can be. */
@@ -137,7 +138,7 @@ static int refuse_size(const char *s, int code, struct berth_error *err)
 	if (code == -ERANGE)
 		return berth_error_set(err, code, "\"%s\" is more bytes than can be counted", shown ? shown : "?");
 	return berth_error_set(err, code, "\"%s\" is no size; write 512M, 10G, 1.5GiB or a number of bytes",
-			       shown ? shown : "?");
+	                       shown ? shown : "?");
 }
 
 /* The factor that the rest of a size names; 0 = none. */
@@ -211,7 +212,8 @@ int berth_size_parse(const char *s, uint64_t *ret_bytes, struct berth_error *err
 	return 0;
 }
 
-int berth_number_parse(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *ret, struct berth_error *err)
+int berth_number_parse(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+                       struct berth_error *err)
 {
 	const char *at = s;
 	uint64_t value;
@@ -220,13 +222,14 @@ int berth_number_parse(const char *s, const char *what, uint64_t min, uint64_t m
 	if (!take_digits(&at, &value, &is_over) || *at) {
 		BERTH_AUTO_FREE char *shown = berth_utf8_printable(s, SHOWN_COLUMNS);
 
-		return berth_error_set(err, -EINVAL, "%s must be a whole number, not \"%s\"", what, shown ? shown : "?");
+		return berth_error_set(err, -EINVAL, "%s must be a whole number, not \"%s\"", what,
+		                       shown ? shown : "?");
 	}
 	if (is_over || value < min || value > max) {
 		BERTH_AUTO_FREE char *shown = berth_utf8_printable(s, SHOWN_COLUMNS);
 
-		return berth_error_set(err, -ERANGE, "%s must be between %" PRIu64 " and %" PRIu64 ", not %s", what, min,
-				       max, shown ? shown : "?");
+		return berth_error_set(err, -ERANGE, "%s must be between %" PRIu64 " and %" PRIu64 ", not %s", what,
+		                       min, max, shown ? shown : "?");
 	}
 	*ret = value;
 	return 0;
@@ -277,9 +280,9 @@ char *berth_size_format(uint64_t bytes, char buf[static BERTH_FORMAT_MAX])
 		(void)snprintf(buf, BERTH_FORMAT_MAX, "%" PRIu64 " %cB", hundredths / 100, units[i]);
 	else if (hundredths % 10 == 0)
 		(void)snprintf(buf, BERTH_FORMAT_MAX, "%" PRIu64 ".%u %cB", hundredths / 100,
-			       (unsigned)(hundredths % 100 / 10), units[i]);
+		               (unsigned)(hundredths % 100 / 10), units[i]);
 	else
 		(void)snprintf(buf, BERTH_FORMAT_MAX, "%" PRIu64 ".%02u %cB", hundredths / 100,
-			       (unsigned)(hundredths % 100), units[i]);
+		               (unsigned)(hundredths % 100), units[i]);
 	return buf;
 }

@@ -19,13 +19,37 @@ static void test_durations(void **state)
 		const char *s;
 		uint64_t ms;
 	} good[] = {
-		{"30", 30 * MINUTE}, {"30:00", 30 * MINUTE}, {"1:30", 90 * SECOND}, {"0:30", 30 * SECOND}, {"2-12", 2 * DAY + 12 * HOUR},
-		{"1-00:00", DAY}, {"0", 0}, {"1h", HOUR}, {"24:00:00", DAY}, {"UNLIMITED", BERTH_UNLIMITED_MS},
-		{"unlimited", BERTH_UNLIMITED_MS}, {"Unlimited", BERTH_UNLIMITED_MS}, {"1-02:03", DAY + 2 * HOUR + 3 * MINUTE},
-		{"1-02:03:04", DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND}, {"0-0", 0}, {"0:00", 0}, {"0-0:0:0", 0}, {"90m", 90 * MINUTE},
-		{"2h30m", 150 * MINUTE}, {"1d", DAY}, {"45s", 45 * SECOND}, {"1d2h3m4s", DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND},
-		{"1h90s", HOUR + 90 * SECOND}, {"0s", 0}, {"1d1s", DAY + SECOND}, {"100:00:00", 100 * HOUR}, {"600:30", 600 * MINUTE + 30 * SECOND},
-		{"0-23:59:59", DAY - SECOND}, {"007", 7 * MINUTE}, {"36525-0", 36525 * DAY}, {"36525d", 36525 * DAY},
+		{"30", 30 * MINUTE},
+		{"30:00", 30 * MINUTE},
+		{"1:30", 90 * SECOND},
+		{"0:30", 30 * SECOND},
+		{"2-12", 2 * DAY + 12 * HOUR},
+		{"1-00:00", DAY},
+		{"0", 0},
+		{"1h", HOUR},
+		{"24:00:00", DAY},
+		{"UNLIMITED", BERTH_UNLIMITED_MS},
+		{"unlimited", BERTH_UNLIMITED_MS},
+		{"Unlimited", BERTH_UNLIMITED_MS},
+		{"1-02:03", DAY + 2 * HOUR + 3 * MINUTE},
+		{"1-02:03:04", DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND},
+		{"0-0", 0},
+		{"0:00", 0},
+		{"0-0:0:0", 0},
+		{"90m", 90 * MINUTE},
+		{"2h30m", 150 * MINUTE},
+		{"1d", DAY},
+		{"45s", 45 * SECOND},
+		{"1d2h3m4s", DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND},
+		{"1h90s", HOUR + 90 * SECOND},
+		{"0s", 0},
+		{"1d1s", DAY + SECOND},
+		{"100:00:00", 100 * HOUR},
+		{"600:30", 600 * MINUTE + 30 * SECOND},
+		{"0-23:59:59", DAY - SECOND},
+		{"007", 7 * MINUTE},
+		{"36525-0", 36525 * DAY},
+		{"36525d", 36525 * DAY},
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -41,10 +65,51 @@ static void test_durations(void **state)
 static void test_what_is_no_duration(void **state)
 {
 	static const char *const bad[] = {
-		"", "-1", "99999999999", "1:60", "+1", " 1", "1 ", "1:", ":1", "1::2", "1:2:3:4", "1-", "-", "1-24", "1-0:60", "1-0:0:60",
-		"1-2-3", "0:60:00", "1:00:60", "h", "1h2h", "1m2h", "1h30", "30h1", "1x", "1.5h", "1,5", "1:30m", "1-2h", "2H", "infinite",
-		"UNLIMITED ", "unlimitedx", "UNLIMITE", "-1h", "18446744073709551616", "18446744073709551615s", "36525-0:0:1", "36525d1s",
-		"52596001", "1e3", "0x10", "\xd9\xa1", "1h-30m", "forever",
+		"",
+		"-1",
+		"99999999999",
+		"1:60",
+		"+1",
+		" 1",
+		"1 ",
+		"1:",
+		":1",
+		"1::2",
+		"1:2:3:4",
+		"1-",
+		"-",
+		"1-24",
+		"1-0:60",
+		"1-0:0:60",
+		"1-2-3",
+		"0:60:00",
+		"1:00:60",
+		"h",
+		"1h2h",
+		"1m2h",
+		"1h30",
+		"30h1",
+		"1x",
+		"1.5h",
+		"1,5",
+		"1:30m",
+		"1-2h",
+		"2H",
+		"infinite",
+		"UNLIMITED ",
+		"unlimitedx",
+		"UNLIMITE",
+		"-1h",
+		"18446744073709551616",
+		"18446744073709551615s",
+		"36525-0:0:1",
+		"36525d1s",
+		"52596001",
+		"1e3",
+		"0x10",
+		"\xd9\xa1",
+		"1h-30m",
+		"forever",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -75,10 +140,23 @@ static void test_sizes(void **state)
 		const char *s;
 		uint64_t bytes;
 	} good[] = {
-		{"0", 0}, {"1", 1}, {"512M", UINT64_C(512) << 20}, {"10G", UINT64_C(10) << 30}, {"10GiB", UINT64_C(10) << 30},
-		{"10gb", UINT64_C(10) << 30}, {"1.5G", UINT64_C(3) << 29}, {"1K", 1024}, {"2t", UINT64_C(2) << 40}, {"0.5k", 512},
-		{"1.25KIB", 1280}, {"18446744073709551615", UINT64_MAX}, {"16777215T", UINT64_C(16777215) << 40},
-		{"0.333333333333333333333G", 357913940}, {"1.999999999G", 2147483646}, {"0.0000000001T", 0}, {"16777215.99T", UINT64_MAX - 10995116277},
+		{"0", 0},
+		{"1", 1},
+		{"512M", UINT64_C(512) << 20},
+		{"10G", UINT64_C(10) << 30},
+		{"10GiB", UINT64_C(10) << 30},
+		{"10gb", UINT64_C(10) << 30},
+		{"1.5G", UINT64_C(3) << 29},
+		{"1K", 1024},
+		{"2t", UINT64_C(2) << 40},
+		{"0.5k", 512},
+		{"1.25KIB", 1280},
+		{"18446744073709551615", UINT64_MAX},
+		{"16777215T", UINT64_C(16777215) << 40},
+		{"0.333333333333333333333G", 357913940},
+		{"1.999999999G", 2147483646},
+		{"0.0000000001T", 0},
+		{"16777215.99T", UINT64_MAX - 10995116277},
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -91,9 +169,11 @@ static void test_sizes(void **state)
 
 static void test_what_is_no_size(void **state)
 {
-	static const char *const bad[] = {"", "G", "-1", "+1", "1.5", "1.G", ".5G", "1..5G", "10Gi", "10GB ", " 10G", "10 G", "10X", "10B", "10iB",
-					  "10GiBs", "1,5G", "1e3", "0x10", "UNLIMITED", "10P", "10\x01"};
-	static const char *const huge[] = {"18446744073709551616", "16777216T", "99999999999999999999G", "18446744073709551615K"};
+	static const char *const bad[] = {"",     "G",     "-1",   "+1",        "1.5", "1.G",   ".5G",  "1..5G",
+	                                  "10Gi", "10GB ", " 10G", "10 G",      "10X", "10B",   "10iB", "10GiBs",
+	                                  "1,5G", "1e3",   "0x10", "UNLIMITED", "10P", "10\x01"};
+	static const char *const huge[] = {"18446744073709551616", "16777216T", "99999999999999999999G",
+	                                   "18446744073709551615K"};
 	struct berth_error err = {0};
 	uint64_t bytes = 77;
 
@@ -142,9 +222,16 @@ static void test_duration_format(void **state)
 		uint64_t ms;
 		const char *text;
 	} table[] = {
-		{0, "0:00"}, {999, "0:00"}, {42 * SECOND, "0:42"}, {HOUR - 1, "59:59"}, {HOUR, "1:00:00"},
-		{2 * HOUR + 3 * MINUTE + 4 * SECOND, "2:03:04"}, {DAY - 1, "23:59:59"}, {DAY, "1-00:00:00"},
-		{DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND, "1-02:03:04"}, {BERTH_UNLIMITED_MS, "unlimited"},
+		{0, "0:00"},
+		{999, "0:00"},
+		{42 * SECOND, "0:42"},
+		{HOUR - 1, "59:59"},
+		{HOUR, "1:00:00"},
+		{2 * HOUR + 3 * MINUTE + 4 * SECOND, "2:03:04"},
+		{DAY - 1, "23:59:59"},
+		{DAY, "1-00:00:00"},
+		{DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND, "1-02:03:04"},
+		{BERTH_UNLIMITED_MS, "unlimited"},
 		{UINT64_MAX - 1, "213503982334-14:25:51"},
 	};
 	char buf[BERTH_FORMAT_MAX];
@@ -172,10 +259,22 @@ static void test_size_format(void **state)
 		uint64_t bytes;
 		const char *text;
 	} table[] = {
-		{0, "0 B"}, {1023, "1023 B"}, {1024, "1 KB"}, {1536, "1.5 KB"}, {UINT64_C(1536) << 20, "1.5 GB"}, {UINT64_C(80) << 30, "80 GB"},
-		{UINT64_C(81559) << 20, "79.6 GB"}, {UINT64_C(1000) << 20, "1000 MB"}, {(UINT64_C(1) << 30) - 1, "1 GB"},
-		{UINT64_C(1034) << 20, "1.01 GB"}, {UINT64_C(1024) << 40, "1 PB"}, {UINT64_MAX, "16 EB"}, {1025, "1 KB"}, {10229, "9.99 KB"},
-		{10239, "10 KB"}, {102399, "100 KB"},
+		{0, "0 B"},
+		{1023, "1023 B"},
+		{1024, "1 KB"},
+		{1536, "1.5 KB"},
+		{UINT64_C(1536) << 20, "1.5 GB"},
+		{UINT64_C(80) << 30, "80 GB"},
+		{UINT64_C(81559) << 20, "79.6 GB"},
+		{UINT64_C(1000) << 20, "1000 MB"},
+		{(UINT64_C(1) << 30) - 1, "1 GB"},
+		{UINT64_C(1034) << 20, "1.01 GB"},
+		{UINT64_C(1024) << 40, "1 PB"},
+		{UINT64_MAX, "16 EB"},
+		{1025, "1 KB"},
+		{10229, "9.99 KB"},
+		{10239, "10 KB"},
+		{102399, "100 KB"},
 	};
 	char buf[BERTH_FORMAT_MAX];
 
