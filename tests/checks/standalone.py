@@ -10,7 +10,7 @@ from tree import ROOT, finish, read, tracked_files
 BINARY = (".png", ".jpg", ".gif", ".ico", ".woff2", ".db", ".gz")
 # Written in parts, so that this file does not find itself.
 OUTSIDE = re.compile(
-    r"\.\./" r"shared\b|/wo" r"rk/(?:main|shared|\.library)|/tmp/(?:br" r"ief|build-)|/root/|/home/(?!USER|me\b|alice|bob|lin\b)\w+/"
+    r"\.\./" r"shared\b|/wo" r"rk/(?:main|shared|\.library)|/tmp/(?:br" r"ief|build-)|/ro" r"ot/|/ho" r"me/(?!lin\b|USER\b)\w+/"
 )
 HOSTS = ["registry.npmjs" ".org", "registry.yarnpkg" ".com", "pypi" ".org", "files.pythonhosted" ".org", "crates" ".io", "proxy.golang" ".org",
          "rubygems" ".org", "repo.maven" ".apache.org", "deb.debian" ".org", "ghcr" ".io", "quay" ".io", "docker" ".io"]
