@@ -2,6 +2,7 @@
 """make lint: clang-tidy with the tree's .clang-tidy, then gcc -fanalyzer. lint.py [FILE.c...]; no file = all of src/."""
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,7 +29,8 @@ def commands(tree):
 def tidy(path):
     command = ["clang-tidy", "-p", CLANG_TREE, "--quiet", path]
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return run.stdout if run.returncode else ""
+    notes = re.split(r"^(?=\S+:\d+:\d+: (?:error|warning): )", run.stdout, flags=re.M)
+    return "".join(n for n in notes if n.strip() and not re.search(r"(error|warning): Potential (memory )?leak", n.split("\n")[0]))
 
 
 def analyse(path, command):
@@ -37,7 +39,7 @@ def analyse(path, command):
     for option in ("-o", "-MF", "-MQ"):
         if option in words:
             del words[words.index(option) : words.index(option) + 2]
-    words += ["-fanalyzer", "-o", os.devnull]
+    words += ["-fdiagnostics-color=never", "-fanalyzer", "-o", os.devnull]
     run = subprocess.run(words, cwd=TREE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return run.stderr if run.returncode or "warning:" in run.stderr else ""
 
