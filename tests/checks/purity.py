@@ -28,7 +28,7 @@ def objects(archive):
     for line in out.splitlines():
         match = re.match(r".*[\[:]([^\[\]:]+\.o)\]?:\s*(\S+)\s+(\w)", line)
         if match:
-            name, symbol, kind = match.groups()
+            name, symbol, kind = os.path.basename(match.group(1)), match.group(2), match.group(3)
             found.setdefault(name, (set(), set()))[1 if kind in "Uw" else 0].add(symbol)
     return found
 

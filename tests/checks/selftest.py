@@ -36,6 +36,10 @@ class Layers(unittest.TestCase):
         self.assertIn("from src/ on", layers.check_include("src/core/x.c", "fact.h"))
         self.assertIn("the core may use only", layers.check_include("src/core/x.c", "base/file.h"))
 
+    def test_units(self):
+        self.assertEqual(layers.unit_of("core/fold.c"), layers.unit_of("core/fold.h"))
+        self.assertNotEqual(layers.unit_of("core/core.c"), layers.unit_of("core/core.h"))
+
     def test_cycles(self):
         self.assertIsNone(layers.find_cycle({"a": {"b", "c"}, "b": {"c"}}))
         self.assertEqual(layers.find_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}), ["a", "b", "c", "a"])
