@@ -30,7 +30,8 @@ static struct supply supply_for(const struct berth_core *core, const struct bert
 	for (size_t node = 0; node < core->n_nodes; node++) {
 		uint32_t n = 0;
 
-		for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION; at = core->devices[at].next_on_node) {
+		for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
+		     at = core->devices[at].next_on_node) {
 			const struct berth_device_rec *rec = &core->devices[at];
 			uint64_t bit = berth_filter_index_bit(rec->device.index);
 
@@ -105,7 +106,8 @@ static int check_hold(const struct berth_job *job)
 
 static int check_requeue(const struct berth_core *core, const struct berth_job *job, struct berth_reason *ret)
 {
-	if (job->state == BERTH_JOB_PENDING || job->state == BERTH_JOB_HELD || (job->is_cancel_asked && !berth_job_state_is_final(job->state)))
+	if (job->state == BERTH_JOB_PENDING || job->state == BERTH_JOB_HELD ||
+	    (job->is_cancel_asked && !berth_job_state_is_final(job->state)))
 		return -EBUSY;
 	return berth_job_state_is_final(job->state) ? berth_check_request(core, &job->asked.request, ret) : 0;
 }

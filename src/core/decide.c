@@ -8,6 +8,7 @@
 
 struct decision {
 	struct berth_core *core;
+	struct berth_pass pass;
 	uint64_t now_ms;
 	uint64_t wake_ms;
 	struct berth_job_rec **again; /* of the pass: requeued by this plan, in line for it at once */
@@ -87,9 +88,12 @@ static int decide_live(struct decision *decision, const struct berth_job *job)
 	line->u.stop = (struct berth_fact_stop){
 		.job = job->id,
 		.attempt = job->attempt,
-		.cause = job->is_cancel_asked ? BERTH_STOP_CANCEL : job->is_requeue_asked ? BERTH_STOP_REQUEUE : BERTH_STOP_DEVICE_LOST,
+		.cause = job->is_cancel_asked    ? BERTH_STOP_CANCEL
+	                 : job->is_requeue_asked ? BERTH_STOP_REQUEUE
+	                                         : BERTH_STOP_DEVICE_LOST,
 		.deadline_ms = berth_add_sat(decision->now_ms, job->asked.grace_ms),
 	};
+	berth_pass_hasten(&decision->pass, job, line->u.stop.deadline_ms);
 	return 0;
 }
 
@@ -116,14 +120,19 @@ static int decide_todo(struct decision *decision)
 	return 0;
 }
 
-static int decide_starts(struct decision *decision, const struct berth_pass *pass)
+static int decide_starts(struct decision *decision)
 {
-	for (const struct berth_start *start = pass->starts; start; start = start->next) {
+	int r = berth_pass_run(&decision->pass, decision->again, decision->n_again, NULL);
+
+	if (r < 0)
+		return r;
+	for (const struct berth_start *start = decision->pass.starts; start; start = start->next) {
 		struct berth_fact *line = add_line(decision, BERTH_FACT_ATTEMPT_ASSIGNED);
 
 		if (!line)
 			return -ENOMEM;
-		line->u.assigned = (struct berth_fact_assigned){ start->rec->job.id, start->rec->job.attempt + 1, start->set };
+		line->u.assigned = (struct berth_fact_assigned){start->rec->job.id, start->rec->job.attempt + 1,
+		                                                start->set};
 	}
 	return 0;
 }
@@ -150,17 +159,14 @@ static int decide_forgotten(struct decision *decision)
 
 int berth_core_decide(struct berth_core *core, uint64_t now_ms, struct berth_plan *ret)
 {
-	struct decision decision = { .core = core, .now_ms = berth_max_u64(now_ms, core->at_ms), .wake_ms = UINT64_MAX };
-	struct berth_pass pass;
-	int r = berth_pass_begin(&pass, core, decision.now_ms);
+	struct decision decision = {.core = core, .now_ms = berth_max_u64(now_ms, core->at_ms), .wake_ms = UINT64_MAX};
+	int r = berth_pass_begin(&decision.pass, core, decision.now_ms);
 
 	core->n_plan = 0;
 	if (r == 0)
 		r = decide_todo(&decision);
 	if (r == 0)
-		r = berth_pass_run(&pass, decision.again, decision.n_again, NULL);
-	if (r == 0)
-		r = decide_starts(&decision, &pass);
+		r = decide_starts(&decision);
 	if (r == 0)
 		r = decide_forgotten(&decision);
 	if (r < 0)

@@ -37,7 +37,8 @@ static void explain_devices(const struct berth_pass *pass, const struct berth_sh
 }
 
 /* Most binding first: what only a person can change, what time changes, what the others leave. */
-static void explain_reasons(const struct berth_forecast_view *view, const struct berth_job_rec *rec, struct berth_why *why)
+static void explain_reasons(const struct berth_forecast_view *view, const struct berth_job_rec *rec,
+                            struct berth_why *why)
 {
 	const struct berth_job *job = &rec->job;
 	uint64_t now_ms = view->pass.now_ms;
@@ -92,11 +93,12 @@ int berth_core_why(struct berth_core *core, uint64_t job, uint64_t now_ms, struc
 	return 0;
 }
 
-int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint64_t now_ms, struct berth_reason *ret_reason,
-                   struct berth_forecast *ret_forecast, struct berth_share_set *ret_set)
+int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint64_t now_ms,
+                   struct berth_reason *ret_reason, struct berth_forecast *ret_forecast,
+                   struct berth_share_set *ret_set)
 {
 	const struct berth_fact_submit *submit = &fact->u.submit;
-	const struct berth_job job = { .state = submit->is_held ? BERTH_JOB_HELD : BERTH_JOB_PENDING, .asked = *submit };
+	const struct berth_job job = {.state = submit->is_held ? BERTH_JOB_HELD : BERTH_JOB_PENDING, .asked = *submit};
 	struct berth_shape shape = { .request = submit->request, .grace_ms = submit->grace_ms };
 	struct berth_forecast_view view;
 	uint64_t start_ms;
@@ -109,7 +111,9 @@ int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint6
 	if (r < 0)
 		return r;
 	/* Only a job without devices may name a model that nobody has, and for that one it does not matter. */
-	shape.request.gpu_model = submit->request.gpus ? berth_strings_find_lower(&core->strings, submit->request.gpu_model) : "";
+	shape.request.gpu_model = submit->request.gpus
+	                                  ? berth_strings_find_lower(&core->strings, submit->request.gpu_model)
+	                                  : "";
 	start_ms = berth_forecast_start(&view, &shape, ret_set);
 	*ret_forecast = berth_forecast_of(&job, start_ms, now_ms);
 	if (berth_obstacle_of_job(&job, now_ms).code != BERTH_REASON_NONE)

@@ -62,7 +62,8 @@ static bool is_well_formed(const struct berth_fact *fact)
 /* The strings that a fact may leave in the state; all of them, since to pin one too many costs nothing. */
 static int pin_strings(struct berth_core *core, const struct berth_fact *fact)
 {
-	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END; field++) {
+	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END;
+	     field++) {
 		const char *s;
 		int r;
 
@@ -89,7 +90,8 @@ static int make_room(struct berth_core *core, const struct berth_fact *facts, si
 		if (!is_well_formed(&facts[i]))
 			continue;
 		jobs += kind == BERTH_FACT_JOB_SUBMITTED || kind == BERTH_FACT_JOB_IMAGE;
-		shapes += kind == BERTH_FACT_JOB_SUBMITTED || kind == BERTH_FACT_JOB_IMAGE || kind == BERTH_FACT_JOB_ALTERED;
+		shapes += kind == BERTH_FACT_JOB_SUBMITTED || kind == BERTH_FACT_JOB_IMAGE ||
+		          kind == BERTH_FACT_JOB_ALTERED;
 		devices += kind == BERTH_FACT_DEVICE_SEEN;
 		nodes += kind == BERTH_FACT_NODE_SEEN;
 		r = pin_strings(core, &facts[i]);

@@ -83,8 +83,8 @@ int berth_fold_started(struct berth_core *core, const struct berth_fact *fact)
 }
 
 /* The attempt is over: its devices are free, what becomes of the job is decided next. */
-static void end_attempt(struct berth_core *core, struct berth_job_rec *rec, const struct berth_fact_ended *ended, uint64_t end_ms,
-                        uint64_t at_ms)
+static void end_attempt(struct berth_core *core, struct berth_job_rec *rec, const struct berth_fact_ended *ended,
+                        uint64_t end_ms, uint64_t at_ms)
 {
 	berth_order_unfile(core, rec);
 	berth_model_free_devices(core, rec, at_ms);
@@ -136,9 +136,12 @@ int berth_fold_ended(struct berth_core *core, const struct berth_fact *fact)
 	/* The shim's clock is the wall's, which can be stepped; it tells when things happened while the daemon was away,
 	 * but never puts them outside what the core has seen. */
 	if (ended->started_ms && !rec->job.start_ms)
-		rec->job.start_ms = berth_min_u64(berth_max_u64(ended->started_ms, rec->job.assign_ms), berth_max_u64(fact->at_ms, 1));
+		rec->job.start_ms = berth_min_u64(berth_max_u64(ended->started_ms, rec->job.assign_ms),
+		                                  berth_max_u64(fact->at_ms, 1));
 	if (ended->ended_ms)
-		end_ms = berth_min_u64(berth_max_u64(ended->ended_ms, berth_max_u64(rec->job.start_ms, rec->job.assign_ms)), fact->at_ms);
+		end_ms = berth_min_u64(
+			berth_max_u64(ended->ended_ms, berth_max_u64(rec->job.start_ms, rec->job.assign_ms)),
+			fact->at_ms);
 	end_attempt(core, rec, ended, end_ms, fact->at_ms);
 	return 0;
 }

@@ -132,7 +132,8 @@ int berth_fold_altered(struct berth_core *core, const struct berth_fact *fact)
 		return -EINVAL;
 	if (!rec)
 		return error;
-	if (berth_job_state_is_final(rec->job.state) || (!is_waiting(&rec->job) && (alter->fields & BERTH_ALTER_WAITING_ONLY)))
+	if (berth_job_state_is_final(rec->job.state) ||
+	    (!is_waiting(&rec->job) && (alter->fields & BERTH_ALTER_WAITING_ONLY)))
 		return -ESTALE;
 	berth_order_unfile(core, rec);
 	alter_job(core, rec, alter);
@@ -207,7 +208,8 @@ int berth_fold_finished(struct berth_core *core, const struct berth_fact *fact)
 		return -EINVAL;
 	if (!rec)
 		return error;
-	is_cancelled_waiting = is_waiting(&rec->job) && rec->job.is_cancel_asked && finished->state == BERTH_JOB_CANCELLED;
+	is_cancelled_waiting = is_waiting(&rec->job) && rec->job.is_cancel_asked &&
+	                       finished->state == BERTH_JOB_CANCELLED;
 	if (rec->job.state != BERTH_JOB_ENDED && !is_cancelled_waiting)
 		return -ESTALE;
 	berth_order_unfile(core, rec);
@@ -216,7 +218,8 @@ int berth_fold_finished(struct berth_core *core, const struct berth_fact *fact)
 		rec->job.assign_ms = 0;
 		rec->job.start_ms = 0;
 		rec->job.end_ms = berth_max_u64(fact->at_ms, 1);
-		rec->job.last = (struct berth_fact_ended){ .job = rec->job.id, .attempt = rec->job.attempt, .exit_code = -1 };
+		rec->job.last = (struct berth_fact_ended){
+			.job = rec->job.id, .attempt = rec->job.attempt, .exit_code = -1};
 	}
 	rec->job.state = finished->state;
 	rec->job.reason = finished->reason;

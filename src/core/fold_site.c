@@ -22,7 +22,8 @@ int berth_fold_node_seen(struct berth_core *core, const struct berth_fact *fact)
 }
 
 /* A new id with a new uuid, or a known id with its own. */
-static bool is_consistent(const struct berth_core *core, const struct berth_fact_device *seen, const struct berth_device_rec *rec)
+static bool is_consistent(const struct berth_core *core, const struct berth_fact_device *seen,
+                          const struct berth_device_rec *rec)
 {
 	const struct berth_device *same = berth_core_device_by_uuid(core, seen->uuid);
 

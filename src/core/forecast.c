@@ -31,7 +31,8 @@ static int lay_waiting(struct berth_forecast_view *view, struct berth_core *core
 	return 0;
 }
 
-int berth_forecast_open(struct berth_forecast_view *view, struct berth_core *core, uint64_t now_ms, struct berth_forecast_place place)
+int berth_forecast_open(struct berth_forecast_view *view, struct berth_core *core, uint64_t now_ms,
+                        struct berth_forecast_place place)
 {
 	const struct berth_job until = { .id = place.job, .asked.tier = place.tier };
 	int r;
@@ -49,10 +50,11 @@ int berth_forecast_open(struct berth_forecast_view *view, struct berth_core *cor
 	return lay_waiting(view, core, &until);
 }
 
-uint64_t berth_forecast_start(const struct berth_forecast_view *view, const struct berth_shape *shape, struct berth_share_set *ret_set)
+uint64_t berth_forecast_start(const struct berth_forecast_view *view, const struct berth_shape *shape,
+                              struct berth_share_set *ret_set)
 {
 	struct berth_share_set set;
-	uint64_t start_ms;
+	uint64_t start_ms, kept_ms;
 
 	if (ret_set)
 		*ret_set = (struct berth_share_set){ 0 };
@@ -61,9 +63,11 @@ uint64_t berth_forecast_start(const struct berth_forecast_view *view, const stru
 			*ret_set = set;
 		return view->pass.now_ms;
 	}
-	if (view->is_too_far || !berth_place_earliest(&view->timeline, shape, &set, &start_ms))
+	if (view->is_too_far || !berth_place_earliest(&view->timeline, shape, &set, &start_ms) ||
+	    !berth_place_earliest(&view->pass, shape, &set, &kept_ms))
 		return UINT64_MAX;
-	return start_ms;
+	/* The timeline may lay those ahead on other devices than the pass keeps for them; what is kept is not to be had. */
+	return berth_max_u64(start_ms, kept_ms);
 }
 
 struct berth_forecast_place berth_forecast_place_of(const struct berth_job *job, uint64_t now_ms)

@@ -28,7 +28,8 @@ BERTH_MUST_USE int berth_forecast_open(struct berth_forecast_view *view, struct 
                                        struct berth_forecast_place place);
 /* The latest start of a job of this shape there; now when it starts at once, UINT64_MAX when it cannot be told. ret_set (may be
  * NULL): the devices it gets at once, n = 0 when it waits. */
-uint64_t berth_forecast_start(const struct berth_forecast_view *view, const struct berth_shape *shape, struct berth_share_set *ret_set);
+uint64_t berth_forecast_start(const struct berth_forecast_view *view, const struct berth_shape *shape,
+                              struct berth_share_set *ret_set);
 
 /* Where a waiting job stands now: one whose time has not come, or that is held, behind the others of its tier. */
 struct berth_forecast_place berth_forecast_place_of(const struct berth_job *job, uint64_t now_ms);

@@ -68,7 +68,8 @@ int berth_model_reserve_jobs(struct berth_core *core, size_t n)
 		memmove(core->by_id, core->by_id + core->first_by_id, core->n_jobs * sizeof(*core->by_id));
 		core->first_by_id = 0;
 	}
-	r = grow_array((void **)&core->by_id, &core->cap_by_id, core->first_by_id + core->n_jobs + n, sizeof(*core->by_id));
+	r = grow_array((void **)&core->by_id, &core->cap_by_id, core->first_by_id + core->n_jobs + n,
+	               sizeof(*core->by_id));
 	if (r == 0)
 		r = berth_pool_reserve(&core->jobs, n);
 	if (r == 0)
@@ -192,7 +193,7 @@ struct berth_node_rec *berth_model_add_node(struct berth_core *core, uint32_t id
 		if (core->devices[i].node >= at && core->devices[i].node != BERTH_NO_POSITION)
 			core->devices[i].node++;
 	}
-	core->nodes[at] = (struct berth_node_rec){ .node = { .id = id, .name = "" }, .first_device = BERTH_NO_POSITION };
+	core->nodes[at] = (struct berth_node_rec){.node = {.id = id, .name = ""}, .first_device = BERTH_NO_POSITION};
 	return &core->nodes[at];
 }
 
@@ -224,7 +225,8 @@ struct berth_device_rec *berth_model_add_device(struct berth_core *core, const s
 	struct berth_device_rec *rec = &core->devices[position];
 
 	*rec = (struct berth_device_rec){ .node = BERTH_NO_POSITION, .next_on_node = BERTH_NO_POSITION, .model_lower = "" };
-	rec->device = (struct berth_device){ .id = seen->device, .health = BERTH_HEALTH_OK, .drain_by = "", .drain_note = "" };
+	rec->device = (struct berth_device){
+		.id = seen->device, .health = BERTH_HEALTH_OK, .drain_by = "", .drain_note = ""};
 	rec->device.uuid = berth_strings_keep(&core->strings, seen->uuid);
 	rec->device.kind = "";
 	rec->device.model = "";
@@ -234,7 +236,8 @@ struct berth_device_rec *berth_model_add_device(struct berth_core *core, const s
 	return rec;
 }
 
-void berth_model_take_devices(struct berth_core *core, struct berth_job_rec *rec, const struct berth_share_set *set, uint64_t at_ms)
+void berth_model_take_devices(struct berth_core *core, struct berth_job_rec *rec, const struct berth_share_set *set,
+                              uint64_t at_ms)
 {
 	rec->job.set = *set;
 	for (uint32_t i = 0; i < set->n; i++) {

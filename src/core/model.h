@@ -88,7 +88,8 @@ struct berth_node_rec *berth_model_add_node(struct berth_core *core, uint32_t id
 void berth_model_move_device(struct berth_core *core, struct berth_device_rec *rec, uint32_t node);
 
 /* Let the job hold the devices of its set, or free them (its set becomes last_set). The set is checked before. */
-void berth_model_take_devices(struct berth_core *core, struct berth_job_rec *rec, const struct berth_share_set *set, uint64_t at_ms);
+void berth_model_take_devices(struct berth_core *core, struct berth_job_rec *rec, const struct berth_share_set *set,
+                              uint64_t at_ms);
 void berth_model_free_devices(struct berth_core *core, struct berth_job_rec *rec, uint64_t at_ms);
 
 /* Replace an interned string (from the same core) by another; room for it was reserved. */

@@ -15,7 +15,8 @@ static struct supply supply_on(const struct berth_pass *pass, const struct berth
 	const struct berth_core *core = pass->core;
 	struct supply supply = { 0 };
 
-	for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION; at = core->devices[at].next_on_node) {
+	for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
+	     at = core->devices[at].next_on_node) {
 		if (!berth_filter_suits(shape, &core->devices[at], NULL))
 			continue;
 		supply.suiting++;
@@ -51,8 +52,9 @@ struct berth_reason berth_obstacle_of_shape(const struct berth_pass *pass, const
 			most_suiting = supply.suiting;
 	}
 	if (most_in_service.in_service < asked)
-		return (struct berth_reason){ BERTH_REASON_NO_DEVICES, asked, most_in_service.suiting - most_in_service.in_service,
-			                      most_in_service.in_service };
+		return (struct berth_reason){BERTH_REASON_NO_DEVICES, asked,
+		                             most_in_service.suiting - most_in_service.in_service,
+		                             most_in_service.in_service};
 	if (most_free.free >= asked)
 		return (struct berth_reason){ .code = BERTH_REASON_PRIORITY, .a = most_free.kept_for };
 	return (struct berth_reason){ BERTH_REASON_RESOURCES, asked, most_free.free, most_suiting };
@@ -71,7 +73,8 @@ struct berth_reason berth_obstacle_of_job(const struct berth_job *job, uint64_t 
 	return (struct berth_reason){ .code = BERTH_REASON_NONE };
 }
 
-struct berth_reason berth_obstacle_of_device(const struct berth_pass *pass, const struct berth_shape *shape, size_t position)
+struct berth_reason berth_obstacle_of_device(const struct berth_pass *pass, const struct berth_shape *shape,
+                                             size_t position)
 {
 	const struct berth_device_rec *rec = &pass->core->devices[position];
 	const struct berth_pass_device *seen = &pass->device[position];

@@ -25,23 +25,26 @@ static struct berth_reason how_it_ended(const struct berth_fact_ended *end)
 {
 	struct berth_reason reason = { .code = end->how };
 
-	if (end->how == BERTH_REASON_LAUNCH_FAILED || end->how == BERTH_REASON_OUTPUT_FAILED || end->how == BERTH_REASON_EXEC_FAILED)
+	if (end->how == BERTH_REASON_LAUNCH_FAILED || end->how == BERTH_REASON_OUTPUT_FAILED ||
+	    end->how == BERTH_REASON_EXEC_FAILED)
 		reason.a = (uint64_t)(uint32_t)end->error;
 	else if (end->how == BERTH_REASON_NONE && end->signal != 0)
 		reason = (struct berth_reason){ .code = BERTH_REASON_SIGNALED, .a = (uint64_t)(uint32_t)end->signal };
 	else if (end->how == BERTH_REASON_NONE && end->exit_code < 0)
 		reason.code = BERTH_REASON_EXIT_CODE_UNKNOWN;
 	else if (end->how == BERTH_REASON_NONE && end->exit_code > 0)
-		reason = (struct berth_reason){ .code = BERTH_REASON_EXIT_CODE, .a = (uint64_t)(uint32_t)end->exit_code };
+		reason = (struct berth_reason){.code = BERTH_REASON_EXIT_CODE, .a = (uint64_t)(uint32_t)end->exit_code};
 	return reason;
 }
 
 bool berth_outcome_is_failure(enum berth_reason_code code)
 {
-	return code == BERTH_REASON_EXIT_CODE || code == BERTH_REASON_SIGNALED || code == BERTH_REASON_EXIT_CODE_UNKNOWN;
+	return code == BERTH_REASON_EXIT_CODE || code == BERTH_REASON_SIGNALED ||
+	       code == BERTH_REASON_EXIT_CODE_UNKNOWN;
 }
 
-static void finish(struct berth_fact *ret, const struct berth_job *job, enum berth_job_state state, struct berth_reason reason)
+static void finish(struct berth_fact *ret, const struct berth_job *job, enum berth_job_state state,
+                   struct berth_reason reason)
 {
 	berth_fact_init(ret, BERTH_FACT_JOB_FINISHED);
 	ret->u.finished = (struct berth_fact_finished){ .job = job->id, .state = state, .reason = reason };
@@ -65,8 +68,8 @@ static uint64_t pause_ms(const struct berth_fact_policy *policy, uint32_t failur
 	return berth_min_u64(pause, longest);
 }
 
-static void run_again_later(const struct berth_core *core, struct berth_fact *ret, const struct berth_job *job, uint64_t now_ms,
-                            struct berth_reason reason)
+static void run_again_later(const struct berth_core *core, struct berth_fact *ret, const struct berth_job *job,
+                            uint64_t now_ms, struct berth_reason reason)
 {
 	run_again(ret, job, reason);
 	ret->u.requeued.failures = berth_count_up(job->failures);
@@ -84,8 +87,8 @@ static struct berth_reason interruption(const struct berth_core *core, const str
 	if (end->cause == BERTH_STOP_PREEMPT)
 		return (struct berth_reason){ .code = BERTH_REASON_PREEMPTED };
 	/* A job whose device went away mostly dies of it before anybody asks it to stop. */
-	if (end->cause == BERTH_STOP_DEVICE_LOST ||
-	    ((lost || job->stop_cause == BERTH_STOP_DEVICE_LOST) && !is_exit_zero(end) && end->how != BERTH_REASON_LAUNCH_FAILED))
+	if (end->cause == BERTH_STOP_DEVICE_LOST || ((lost || job->stop_cause == BERTH_STOP_DEVICE_LOST) &&
+	                                             !is_exit_zero(end) && end->how != BERTH_REASON_LAUNCH_FAILED))
 		return (struct berth_reason){ .code = BERTH_REASON_DEVICE_FAILED, .a = lost };
 	return (struct berth_reason){ .code = BERTH_REASON_NONE };
 }
@@ -100,14 +103,16 @@ static bool is_cancelled(const struct berth_job *job, struct berth_reason interr
 	return end->cause == BERTH_STOP_CANCEL || (job->is_cancel_asked && !is_by_itself);
 }
 
-void berth_outcome_decide(const struct berth_core *core, const struct berth_job *job, uint64_t now_ms, struct berth_fact *ret)
+void berth_outcome_decide(const struct berth_core *core, const struct berth_job *job, uint64_t now_ms,
+                          struct berth_fact *ret)
 {
 	const struct berth_fact_ended *end = &job->last;
 	struct berth_reason reason = how_it_ended(end);
 	struct berth_reason interrupted = interruption(core, job);
 
 	if (end->cause == BERTH_STOP_LIMIT)
-		finish(ret, job, BERTH_JOB_TIMEOUT, (struct berth_reason){ .code = BERTH_REASON_TIME_LIMIT, .a = job->limit_told_ms });
+		finish(ret, job, BERTH_JOB_TIMEOUT,
+		       (struct berth_reason){.code = BERTH_REASON_TIME_LIMIT, .a = job->limit_told_ms});
 	else if (is_cancelled(job, interrupted))
 		finish(ret, job, BERTH_JOB_CANCELLED, (struct berth_reason){ .code = BERTH_REASON_CANCELLED });
 	else if (interrupted.code != BERTH_REASON_NONE && !job->is_cancel_asked && !(end->is_done && is_exit_zero(end)))

@@ -39,7 +39,9 @@ static uint64_t lay(struct outlook *outlook, const struct berth_job_rec *rec)
 		return UINT64_MAX;
 	if (berth_obstacle_of_job(&rec->job, outlook->view.pass.now_ms).code == BERTH_REASON_NONE)
 		berth_pass_occupy(&outlook->view.timeline, rec->shape, &set, start_ms);
-	return start_ms;
+	/* It was not let start now, whatever the timeline leaves; so not before what the pass worked out for its shape. */
+	return berth_max_u64(start_ms, berth_max_u64(outlook->view.pass.shape[rec->shape->slot].start_ms,
+	                                             berth_add_sat(outlook->view.pass.now_ms, 1)));
 }
 
 static struct berth_outlook look(struct outlook *outlook, const struct berth_job_rec *rec, bool is_near)
@@ -71,7 +73,8 @@ static int open_outlook(struct outlook *outlook, struct berth_core *core, uint64
 	for (const struct berth_start *start = outlook->view.pass.starts; start; start = start->next)
 		berth_pass_occupy(&outlook->view.timeline, start->rec->shape, &start->set, now_ms);
 	outlook->start = outlook->view.pass.starts;
-	outlook->by_shape = berth_arena_alloc(&core->pass, ((size_t)core->shapes.pool.n_used + 1) * sizeof(*outlook->by_shape));
+	outlook->by_shape = berth_arena_alloc(&core->pass,
+	                                      ((size_t)core->shapes.pool.n_used + 1) * sizeof(*outlook->by_shape));
 	return outlook->by_shape ? 0 : -ENOMEM;
 }
 

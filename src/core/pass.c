@@ -11,7 +11,7 @@ uint64_t berth_pass_end_ms(const struct berth_job *job, uint64_t now_ms)
 
 	if (job->state == BERTH_JOB_STOPPING)
 		end_ms = berth_min_u64(end_ms, job->stop_deadline_ms);
-	return berth_max_u64(end_ms, now_ms);
+	return berth_max_u64(end_ms, berth_add_sat(now_ms, 1));
 }
 
 int berth_pass_draw(struct berth_pass *pass, struct berth_core *core, uint64_t now_ms)
@@ -20,8 +20,8 @@ int berth_pass_draw(struct berth_pass *pass, struct berth_core *core, uint64_t n
 	pass->last_start = &pass->starts;
 	pass->device = berth_arena_alloc(&core->pass, (core->n_devices + 1) * sizeof(*pass->device));
 	pass->free_on_node = berth_arena_alloc(&core->pass, (core->n_nodes + 1) * sizeof(*pass->free_on_node));
-	pass->is_blocked = berth_arena_alloc(&core->pass, ((size_t)core->shapes.pool.n_used + 1) * sizeof(*pass->is_blocked));
-	if (!pass->device || !pass->free_on_node || !pass->is_blocked)
+	pass->shape = berth_arena_alloc(&core->pass, ((size_t)core->shapes.pool.n_used + 1) * sizeof(*pass->shape));
+	if (!pass->device || !pass->free_on_node || !pass->shape)
 		return -ENOMEM;
 	for (size_t i = 0; i < core->n_devices; i++) {
 		const struct berth_device_rec *rec = &core->devices[i];
@@ -44,7 +44,8 @@ int berth_pass_begin(struct berth_pass *pass, struct berth_core *core, uint64_t 
 	return berth_pass_draw(pass, core, now_ms);
 }
 
-void berth_pass_occupy(struct berth_pass *pass, const struct berth_shape *shape, const struct berth_share_set *set, uint64_t start_ms)
+void berth_pass_occupy(struct berth_pass *pass, const struct berth_shape *shape, const struct berth_share_set *set,
+                       uint64_t start_ms)
 {
 	uint64_t end_ms = berth_add_sat(start_ms, berth_shape_span_ms(shape));
 
@@ -53,6 +54,16 @@ void berth_pass_occupy(struct berth_pass *pass, const struct berth_shape *shape,
 		struct berth_pass_device *device = &pass->device[rec - pass->core->devices];
 
 		device->free_ms = berth_max_u64(device->free_ms, end_ms);
+	}
+}
+
+void berth_pass_hasten(struct berth_pass *pass, const struct berth_job *job, uint64_t end_ms)
+{
+	for (uint32_t i = 0; i < job->set.n; i++) {
+		const struct berth_device_rec *rec = berth_model_device(pass->core, job->set.share[i].device);
+		struct berth_pass_device *device = &pass->device[rec - pass->core->devices];
+
+		device->free_ms = berth_max_u64(berth_min_u64(device->free_ms, end_ms), berth_add_sat(pass->now_ms, 1));
 	}
 }
 
@@ -86,6 +97,7 @@ static void keep_devices(struct berth_pass *pass, const struct berth_job_rec *re
 	if (pass->n_keepers == BERTH_PASS_KEEPERS_MAX || !berth_place_earliest(pass, rec->shape, &set, &start_ms))
 		return;
 	pass->n_keepers++;
+	pass->shape[rec->shape->slot].start_ms = start_ms;
 	for (uint32_t i = 0; i < set.n; i++) {
 		const struct berth_device_rec *kept = berth_model_device(pass->core, set.share[i].device);
 		struct berth_pass_device *device = &pass->device[kept - pass->core->devices];
@@ -111,16 +123,16 @@ int berth_pass_run(struct berth_pass *pass, struct berth_job_rec *const *extra, 
 
 		if (until && !berth_order_is_before(&rec->job, until))
 			return 0;
-		if (!pass->is_blocked[rec->shape->slot] && berth_place_now(pass, rec->shape, &set)) {
+		if (!pass->shape[rec->shape->slot].is_blocked && berth_place_now(pass, rec->shape, &set)) {
 			r = start(pass, rec, &set);
 			if (r < 0)
 				return r;
 			berth_walk_next(&walk);
 			continue;
 		}
-		if (!pass->is_blocked[rec->shape->slot])
+		if (!pass->shape[rec->shape->slot].is_blocked)
 			keep_devices(pass, rec);
-		pass->is_blocked[rec->shape->slot] = true;
+		pass->shape[rec->shape->slot].is_blocked = true;
 		berth_walk_skip(&walk);
 	}
 	return 0;

@@ -75,7 +75,8 @@ static struct candidate candidate_of(const struct berth_pass *pass, uint32_t pos
 	return (struct candidate){ position, device->id, pass->device[position].free_ms, device->mem_bytes };
 }
 
-static bool may_use_now(const struct berth_pass *pass, const struct berth_shape *shape, uint32_t position, uint64_t end_ms)
+static bool may_use_now(const struct berth_pass *pass, const struct berth_shape *shape, uint32_t position,
+                        uint64_t end_ms)
 {
 	const struct berth_pass_device *device = &pass->device[position];
 
@@ -102,7 +103,8 @@ bool berth_place_now(const struct berth_pass *pass, const struct berth_shape *sh
 
 		if (pass->free_on_node[node] < shape->request.gpus)
 			continue;
-		for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION; at = core->devices[at].next_on_node) {
+		for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
+		     at = core->devices[at].next_on_node) {
 			struct candidate card = candidate_of(pass, at);
 
 			if (may_use_now(pass, shape, at, end_ms))
@@ -110,7 +112,8 @@ bool berth_place_now(const struct berth_pass *pass, const struct berth_shape *sh
 		}
 		if (hand.n < hand.want)
 			continue;
-		if (best.n == 0 || memory_of(&hand) < best_memory || (memory_of(&hand) == best_memory && left < best_left)) {
+		if (best.n == 0 || memory_of(&hand) < best_memory ||
+		    (memory_of(&hand) == best_memory && left < best_left)) {
 			best = hand;
 			best_memory = memory_of(&hand);
 			best_left = left;
@@ -128,7 +131,8 @@ static void offer_node(struct hand *hand, const struct berth_pass *pass, const s
 {
 	const struct berth_core *core = pass->core;
 
-	for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION; at = core->devices[at].next_on_node) {
+	for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
+	     at = core->devices[at].next_on_node) {
 		struct candidate card = candidate_of(pass, at);
 
 		if (card.free_ms <= until_ms && berth_filter_is_in_service(&core->devices[at].device) &&
@@ -137,8 +141,8 @@ static void offer_node(struct hand *hand, const struct berth_pass *pass, const s
 	}
 }
 
-bool berth_place_earliest(const struct berth_pass *pass, const struct berth_shape *shape, struct berth_share_set *ret_set,
-                          uint64_t *ret_start_ms)
+bool berth_place_earliest(const struct berth_pass *pass, const struct berth_shape *shape,
+                          struct berth_share_set *ret_set, uint64_t *ret_start_ms)
 {
 	struct hand best = { 0 };
 	uint64_t best_start_ms = 0;
