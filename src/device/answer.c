@@ -30,7 +30,8 @@ static int take_devices(struct berth_answer *answer, const struct berth_probe_an
 		const struct berth_device_facts *device = &packet->u.device[i];
 
 		if (!is_sound_device(device))
-			return berth_error_set(err, -EPROTO, "it describes a device without a UUID or with an endless text");
+			return berth_error_set(err, -EPROTO,
+			                       "it describes a device without a UUID or with an endless text");
 		for (uint32_t k = 0; k < answer->n; k++)
 			if (strcmp(answer->device[k].uuid, device->uuid) == 0)
 				return berth_error_set(err, -EPROTO, "it tells of two devices %s", device->uuid);
@@ -45,8 +46,8 @@ static int take_links(struct berth_answer *answer, const struct berth_probe_answ
 		const struct berth_link *link = &packet->u.link[i];
 
 		if (link->a >= link->b || link->b >= BERTH_DEVICES_MAX || link->kind > BERTH_LINK_NVSWITCH)
-			return berth_error_set(err, -EPROTO, "it tells of a link between devices %u and %u of kind %u", link->a, link->b,
-			                       (unsigned)link->kind);
+			return berth_error_set(err, -EPROTO, "it tells of a link between devices %u and %u of kind %u",
+			                       link->a, link->b, (unsigned)link->kind);
 		answer->link[answer->n++] = *link;
 	}
 	return 0;
@@ -93,6 +94,7 @@ static bool is_sound_count(const struct berth_answer *answer, const struct berth
 
 	limits(answer->kind, &all, &per_packet);
 	return packet->n_all <= all && packet->n <= per_packet && packet->first == answer->n &&
+	       packet->first <= packet->n_all &&
 	       packet->n <= packet->n_all - packet->first && (packet->n > 0 || packet->n_all == 0) &&
 	       (answer->kind != BERTH_PROBE_SAMPLE || packet->n == 1);
 }

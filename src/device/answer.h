@@ -16,9 +16,9 @@ struct berth_answer {
 };
 
 void berth_answer_begin(struct berth_answer *answer, uint32_t kind, uint32_t number);
-/* A packet of len bytes arrived. 1: the answer is whole (refused ones too); 0: more comes; -EPROTO: this is no answer to the
- * question, or says what cannot be; err tells what. A sample's value outside its range (a driver's slip) makes that one
- * value unknown. */
+/* A packet of len bytes arrived. 1: the answer is whole (refused ones too); 0: more comes; -EPROTO: this is no answer
+ * to the question, or says what cannot be; err tells what. A sample's value outside its range (a driver's slip) makes
+ * that one value unknown. */
 BERTH_MUST_USE int berth_answer_take(struct berth_answer *answer, const struct berth_probe_answer *packet, size_t len,
                                      struct berth_error *err);
 #endif

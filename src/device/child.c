@@ -58,8 +58,11 @@ int berth_probe_child_start(struct berth_probe_child *child, char *const *argv, 
 	int r;
 
 	if (child->n_lying == BERTH_PROBE_LYING_MAX)
-		return berth_error_set(err, -EBUSY, "%d killed berth-probe processes do not end (a driver call hangs in the kernel); "
-		                       "no new one is started before one of them does", BERTH_PROBE_LYING_MAX);
+		return berth_error_set(
+			err, -EBUSY,
+			"%d killed berth-probe processes do not end (a driver call hangs in the kernel); "
+			"no new one is started before one of them does",
+			BERTH_PROBE_LYING_MAX);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return berth_error_errno(err, -errno, "making a socket for berth-probe");
 	ours = pair[0];

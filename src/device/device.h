@@ -1,8 +1,8 @@
 #ifndef BERTH_DEVICE_DEVICE_H
 #define BERTH_DEVICE_DEVICE_H
-/* Device back ends: one table of functions per vendor, compiled in, run inside berth-probe only (vendor calls hang when a
- * card dies, so they hang in another process). Devices are known by UUID; every value carries a validity bit: absent is
- * not zero. Texts that a back end hands out are NUL-terminated inside their arrays.
+/* Device back ends: one table of functions per vendor, compiled in, run inside berth-probe only (vendor calls hang when
+ * a card dies, so they hang in another process). Devices are known by UUID; every value carries a validity bit: absent
+ * is not zero. Texts that a back end hands out are NUL-terminated inside their arrays.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +21,11 @@ struct berth_device_facts {
 	char uuid[BERTH_DEVICE_UUID_MAX]; /* the key: stable over restarts and re-numbering */
 	char kind[8];                     /* "gpu", "npu" */
 	char model[64];
-	char bdf[16];                     /* PCI address, "" unknown */
+	char bdf[16]; /* PCI address, "" unknown */
 	uint32_t index;
-	uint32_t sm_count;                /* multiprocessors; 0 unknown */
+	uint32_t sm_count; /* multiprocessors; 0 unknown */
 	uint64_t mem_bytes;
-	int32_t numa_node;                /* -1 unknown */
+	int32_t numa_node; /* -1 unknown */
 };
 
 enum berth_sample_field {
@@ -34,8 +34,8 @@ enum berth_sample_field {
 	BERTH_SAMPLE_HEALTH = 1u << 2,
 };
 struct berth_sample {
-	uint64_t at_ms;          /* CLOCK_BOOTTIME */
-	uint32_t valid;          /* enum berth_sample_field: a field not set here is unknown */
+	uint64_t at_ms; /* CLOCK_BOOTTIME */
+	uint32_t valid; /* enum berth_sample_field: a field not set here is unknown */
 	uint32_t util_permille;
 	uint64_t mem_used_bytes;
 	enum berth_device_health health;
@@ -58,8 +58,8 @@ struct berth_driver_ops {
 	/* --- required --- */
 
 	/* arg: what stands behind "name:" in --devices, "" when nothing does. identity: makes the UUIDs of devices that
-	 * have none of their own (simulated ones) unique and stable; real drivers do not read it. Both borrowed for the call.
-	 * 0; -ENODEV this vendor's stack is absent; -EINVAL bad arg; another -errno. */
+	 * have none of their own (simulated ones) unique and stable; real drivers do not read it. Both borrowed for the
+	 * call. 0; -ENODEV this vendor's stack is absent; -EINVAL bad arg; another -errno. */
 	int (*open)(const char *arg, const char *identity, struct berth_driver **ret, struct berth_error *err);
 	void (*close)(struct berth_driver *driver);
 	/* At most cap entries; *ret_n is how many there are. */
@@ -72,13 +72,15 @@ struct berth_driver_ops {
 	/* --- optional: NULL = not supported --- */
 
 	/* At most cap entries; *ret_n is how many there are. */
-	int (*links)(struct berth_driver *driver, struct berth_link *ret, size_t cap, size_t *ret_n, struct berth_error *err);
-	/* Simulated devices: since since_ms the holder ("JOB.ATTEMPT") has used this device as the profile says ("" = the
-	 * default one); NULL profile = it left. Telling the same again changes nothing. -ENOENT no such device, -EINVAL. */
-	int (*load)(struct berth_driver *driver, const char *uuid, const char *holder, const char *profile, uint64_t since_ms,
-	            struct berth_error *err);
-	/* Simulated devices: a fault or a reading, in force since since_ms; see device/sim/sim.h for the words. -ENOENT,
+	int (*links)(struct berth_driver *driver, struct berth_link *ret, size_t cap, size_t *ret_n,
+	             struct berth_error *err);
+	/* Simulated devices: since since_ms the holder ("JOB.ATTEMPT") has used this device as the profile says ("" =
+	 * the default one); NULL profile = it left. Telling the same again changes nothing. -ENOENT no such device,
 	 * -EINVAL. */
+	int (*load)(struct berth_driver *driver, const char *uuid, const char *holder, const char *profile,
+	            uint64_t since_ms, struct berth_error *err);
+	/* Simulated devices: a fault or a reading, in force since since_ms; see device/sim/sim.h for the words.
+	 * -ENOENT, -EINVAL. */
 	int (*inject)(struct berth_driver *driver, const char *uuid, const char *what, uint64_t since_ms,
 	              struct berth_error *err);
 };

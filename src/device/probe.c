@@ -14,13 +14,14 @@
 
 #define DEADLINE_MS 5000u
 #define SAMPLE_EVERY_MS 1000u
-#define BACKOFF_FIRST_MS 500u
+#define BACKOFF_MS 500u
 #define BACKOFF_MAX_MS 60000u
 #define BACKOFF_FORGET_MS 60000u
 #define SUSPECT_FIRST_MS 5000u
 #define SUSPECT_MAX_MS 60000u
 #define ANSWERS_PER_DISPATCH 128
 #define CLOSE_WAIT_MS 200u
+#define CLOSED_WAIT_MS 100u
 #define ARGS_MAX 8
 
 /* A device that is read in turn. */
@@ -39,26 +40,27 @@ struct berth_probe {
 	const struct berth_driver_ops *ops; /* of the driver by its name; only its having inject is asked here */
 	char *argv[ARGS_MAX];               /* owned */
 	struct berth_probe_host host;
-	uint32_t deadline_ms, sample_every_ms;
+	uint32_t deadline_ms, sample_every_ms, backoff_first_ms;
 
 	struct berth_probe_child child;
-	uint64_t started_ms;   /* the probe that runs */
-	uint64_t start_at_ms;  /* the next one, while none runs */
-	uint64_t backoff_ms;   /* before the one after that */
+	uint64_t started_ms;  /* the probe that runs */
+	uint64_t closed_ms;   /* since when its end of the socket is closed; 0 = it is not */
+	uint64_t start_at_ms; /* the next one, while none runs */
+	uint64_t backoff_ms;  /* before the one after that */
 	enum standing standing;
 	uint64_t last_ms;
 
 	enum stage stage;
 	bool is_asking;
 	uint64_t asked_ms;
-	uint32_t number;       /* of the last question */
+	uint32_t number; /* of the last question */
 	char asked_uuid[BERTH_DEVICE_UUID_MAX];
 	struct berth_answer answer;
 
 	struct watched watched[BERTH_DEVICES_MAX]; /* in the order of the scan */
 	size_t n_watched;
-	size_t cursor;         /* the next to be read in this round */
-	uint64_t round_ms;     /* when the next round begins */
+	size_t cursor;     /* the next to be read in this round */
+	uint64_t round_ms; /* when the next round begins */
 
 	struct berth_tell_book book;
 	uint64_t ticket;
@@ -104,7 +106,7 @@ static void give_up(struct berth_probe *probe, uint64_t now_ms, const struct ber
 	struct berth_error err;
 
 	if (now_ms - probe->started_ms >= BACKOFF_FORGET_MS)
-		probe->backoff_ms = BACKOFF_FIRST_MS;
+		probe->backoff_ms = probe->backoff_first_ms;
 	(void)berth_error_set(&err, what->code, "berth-probe (%s) %s%s%s; the next one starts in %" PRIu64 " ms",
 	                      probe->ops->name, what->text, asked_words(probe), has_device ? probe->asked_uuid : "",
 	                      probe->backoff_ms);
@@ -112,6 +114,7 @@ static void give_up(struct berth_probe *probe, uint64_t now_ms, const struct ber
 		suspect(probe, probe->asked_uuid, now_ms);
 	berth_probe_child_kill(&probe->child);
 	probe->is_asking = false;
+	probe->closed_ms = 0;
 	probe->standing = STANDING_STALE;
 	probe->start_at_ms = now_ms + probe->backoff_ms;
 	probe->backoff_ms = 2 * probe->backoff_ms > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : 2 * probe->backoff_ms;
@@ -138,18 +141,20 @@ static void give_up_ended(struct berth_probe *probe, uint64_t now_ms, int status
 	give_up(probe, now_ms, &what);
 }
 
-/* The other end of the socket is closed; the process may take a moment more. */
-static void give_up_closed(struct berth_probe *probe, uint64_t now_ms)
+/* The other end of the socket is closed. A process that ends closes it a moment before it can be told how it ended. */
+static void take_closed(struct berth_probe *probe, uint64_t now_ms)
 {
 	struct berth_error what;
 	int status;
 
+	if (probe->closed_ms == 0)
+		probe->closed_ms = now_ms;
 	if (berth_probe_child_reap(&probe->child, &status)) {
 		give_up_ended(probe, now_ms, status);
-		return;
+	} else if (now_ms - probe->closed_ms >= CLOSED_WAIT_MS) {
+		(void)berth_error_set(&what, -EPIPE, "closed its socket");
+		give_up(probe, now_ms, &what);
 	}
-	(void)berth_error_set(&what, -EPIPE, "closed its socket");
-	give_up(probe, now_ms, &what);
 }
 
 /* --- asking -------------------------------------------------------------------------------------------------- */
@@ -167,7 +172,7 @@ static void ask(struct berth_probe *probe, uint64_t now_ms, struct berth_probe_q
 	probe->asked_ms = now_ms;
 	n = send(probe->child.fd, question, sizeof(*question), MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n != (ssize_t)sizeof(*question))
-		give_up_closed(probe, now_ms);
+		take_closed(probe, now_ms);
 }
 
 /* The next device that may be read in this round; NULL at its end. */
@@ -320,7 +325,7 @@ static bool receive(struct berth_probe *probe, uint64_t now_ms)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
-		give_up_closed(probe, now_ms);
+		take_closed(probe, now_ms);
 		return false;
 	}
 	r = probe->is_asking ? berth_answer_take(&probe->answer, &packet, (size_t)n, &why)
@@ -374,7 +379,7 @@ void berth_probe_dispatch(struct berth_probe *probe)
 	if (probe->child.fd < 0 && now_ms >= probe->start_at_ms)
 		start_again(probe, now_ms);
 	for (unsigned i = 0; probe->child.fd >= 0 && i < ANSWERS_PER_DISPATCH; i++) {
-		if (!probe->is_asking)
+		if (!probe->is_asking && probe->closed_ms == 0)
 			ask_next(probe, now_ms);
 		if (probe->child.fd < 0 || !receive(probe, now_ms))
 			break;
@@ -387,6 +392,8 @@ uint64_t berth_probe_wake_ms(const struct berth_probe *probe)
 {
 	if (probe->child.fd < 0)
 		return probe->start_at_ms;
+	if (probe->closed_ms != 0)
+		return 0;
 	if (probe->is_asking)
 		return probe->asked_ms + probe->deadline_ms;
 	if (probe->stage != STAGE_READ || berth_tell_is_waiting(&probe->book))
@@ -407,8 +414,13 @@ static int add_arg(struct berth_probe *probe, const char *arg)
 
 static int set_args(struct berth_probe *probe, const struct berth_probe_options *options)
 {
-	const char *const args[] = {options->probe_path, "--driver", options->driver, "--arg", options->arg ? options->arg : "",
-	                            "--identity", options->identity ? options->identity : ""};
+	const char *const args[] = {options->probe_path,
+	                            "--driver",
+	                            options->driver,
+	                            "--arg",
+	                            options->arg ? options->arg : "",
+	                            "--identity",
+	                            options->identity ? options->identity : ""};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(args) / sizeof(args[0]); i++)
@@ -433,7 +445,8 @@ int berth_probe_open(const struct berth_probe_options *options, const struct ber
 	probe->host = *host;
 	probe->deadline_ms = options->deadline_ms ? options->deadline_ms : DEADLINE_MS;
 	probe->sample_every_ms = options->sample_every_ms ? options->sample_every_ms : SAMPLE_EVERY_MS;
-	probe->backoff_ms = BACKOFF_FIRST_MS;
+	probe->backoff_first_ms = options->backoff_ms ? options->backoff_ms : BACKOFF_MS;
+	probe->backoff_ms = probe->backoff_first_ms;
 	probe->ops = berth_driver_find(options->driver);
 	if (!probe->ops)
 		return berth_error_set(err, -ENODEV, "this berth has no driver called '%s'", options->driver);
@@ -484,7 +497,8 @@ int berth_probe_inject(struct berth_probe *probe, const char *uuid, const char *
 	int r;
 
 	if (!probe->ops->inject)
-		return berth_error_set(err, -EOPNOTSUPP, "%s cards are real: loads and faults can be injected into simulated ones only",
+		return berth_error_set(err, -EOPNOTSUPP,
+		                       "%s cards are real: loads and faults can be injected into simulated ones only",
 		                       probe->ops->name);
 	r = berth_sim_inject_check(what, err);
 	if (r < 0)

@@ -3,9 +3,10 @@
 /* What berthd and berth-probe say to each other: fixed-size structs, one a packet of a SEQPACKET socketpair, in the
  * machine's byte order (both ends are one installation on one machine; magic and version are compared first).
  *
- * The daemon asks one question at a time. Each is answered in order, under its number, by one packet; by several for SCAN
- * and LINKS when not everything fits: each tells how many items there are in all, which is its first and how many it
- * holds. A refusal (result < 0) is one packet without items. Numbers outside what is written here end the connection.
+ * The daemon asks one question at a time. Each is answered in order, under its number, by one packet; by several for
+ * SCAN and LINKS when not everything fits: each tells how many items there are in all, which is its first and how many
+ * it holds. A refusal (result < 0) is one packet without items. Numbers outside what is written here end the
+ * connection.
  */
 #include "device/device.h"
 
@@ -29,7 +30,7 @@ enum berth_probe_kind {
 
 struct berth_probe_question {
 	uint32_t magic, version;
-	uint32_t kind;  /* enum berth_probe_kind */
+	uint32_t kind; /* enum berth_probe_kind */
 	uint32_t number;
 	uint64_t at_ms; /* LOAD, INJECT: CLOCK_BOOTTIME at which it began, also when told again later; else not read */
 	char uuid[BERTH_DEVICE_UUID_MAX];

@@ -108,7 +108,8 @@ static struct berth_sim_injection parsed(const struct berth_tell *tell)
 {
 	struct berth_sim_injection injection = {0};
 
-	if (tell->question.kind != BERTH_PROBE_INJECT || berth_sim_inject_parse(tell->question.text, &injection, NULL) < 0)
+	if (tell->question.kind != BERTH_PROBE_INJECT ||
+	    berth_sim_inject_parse(tell->question.text, &injection, NULL) < 0)
 		return (struct berth_sim_injection){0};
 	return injection;
 }
@@ -165,7 +166,8 @@ static bool is_over(const struct berth_tell *tell, uint64_t now_ms)
 
 	if (tell->question.kind == BERTH_PROBE_LEAVE)
 		return true;
-	return tell->is_told && injection.kind == BERTH_SIM_INJECT_HANG && tell->question.at_ms + injection.value <= now_ms;
+	return tell->is_told && injection.kind == BERTH_SIM_INJECT_HANG &&
+	       tell->question.at_ms + injection.value <= now_ms;
 }
 
 void berth_tell_restart(struct berth_tell_book *book, uint64_t now_ms)

@@ -13,15 +13,16 @@ struct arguments {
 	const char *driver, *arg, *identity;
 };
 
-static const char usage[] = "berth-probe asks the devices of this machine for berthd, which starts it with a socket on its "
-                            "descriptor 3.\nIt does nothing when started by hand: see 'berth gpus' and 'berth doctor'.\n";
+static const char usage[] =
+	"berth-probe asks the devices of this machine for berthd, which starts it with a socket on its "
+	"descriptor 3.\nIt does nothing when started by hand: see 'berth gpus' and 'berth doctor'.\n";
 
 static int parse(int argc, char **argv, struct arguments *ret)
 {
 	static const struct option options[] = {
-		{"driver", required_argument, NULL, 'd'}, {"arg", required_argument, NULL, 'a'},
+		{"driver", required_argument, NULL, 'd'},   {"arg", required_argument, NULL, 'a'},
 		{"identity", required_argument, NULL, 'i'}, {"version", no_argument, NULL, 'V'},
-		{"help", no_argument, NULL, 'h'}, {0},
+		{"help", no_argument, NULL, 'h'},           {0},
 	};
 	int c;
 
@@ -68,7 +69,8 @@ int main(int argc, char **argv)
 		(void)fputs(usage, stderr);
 		return 2;
 	}
-	/* A probe whose daemon was killed must not stay behind in a driver call. What ends before this is seen as end of file. */
+	/* A probe whose daemon was killed must not stay behind in a driver call. What ends before this is seen as end
+	 * of file. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	with.ops = berth_driver_find(arguments.driver);
 	if (with.ops)

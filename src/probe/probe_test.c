@@ -105,14 +105,14 @@ static void turn(struct seen *seen)
 }
 
 /* Turn the loop until what is true. */
-#define UNTIL(seen, what)                                                                  \
-	do {                                                                               \
-		const uint64_t _until_ms = berth_clock_boot_ms() + PATIENCE_MS;            \
-		while (!(what)) {                                                          \
-			if (berth_clock_boot_ms() > _until_ms)                             \
-				fail_msg("not within %d ms: %s", PATIENCE_MS, #what);      \
-			turn(seen);                                                        \
-		}                                                                          \
+#define UNTIL(seen, what)                                                             \
+	do {                                                                          \
+		const uint64_t _until_ms = berth_clock_boot_ms() + PATIENCE_MS;       \
+		while (!(what)) {                                                     \
+			if (berth_clock_boot_ms() > _until_ms)                        \
+				fail_msg("not within %d ms: %s", PATIENCE_MS, #what); \
+			turn(seen);                                                   \
+		}                                                                     \
 	} while (0)
 
 static const struct berth_probe_host host_of = {
@@ -120,8 +120,11 @@ static const struct berth_probe_host host_of = {
 
 static void start(struct seen *seen)
 {
-	const struct berth_probe_options options = {.probe_path = probe_path, .driver = "sim", .arg = "4xA100-80GB",
-	                                            .identity = "test", .deadline_ms = DEADLINE_MS,
+	const struct berth_probe_options options = {.probe_path = probe_path,
+	                                            .driver = "sim",
+	                                            .arg = "4xA100-80GB",
+	                                            .identity = "test",
+	                                            .deadline_ms = DEADLINE_MS,
 	                                            .sample_every_ms = SAMPLE_EVERY_MS};
 	struct berth_probe_host host = host_of;
 	struct berth_error err;
@@ -248,7 +251,8 @@ static void test_a_killed_probe_is_started_again(void **state)
 	berth_probe_close(seen.probe);
 }
 
-/* Run the binary itself with these arguments and descriptor 3; its exit code. text gets what it says on standard error. */
+/* Run the binary itself with these arguments and descriptor 3; its exit code. text gets what it says on standard error.
+ */
 static int run(const char *const *args, int fd3, char *text, size_t cap)
 {
 	int out[2];

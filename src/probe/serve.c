@@ -81,7 +81,8 @@ static int answer_links(const struct reply *reply, const struct berth_probe_serv
 	if (with->ops->links)
 		r = with->ops->links(with->driver, links, BERTH_LINKS_MAX, &n, &why);
 	if (r == 0 && n > BERTH_LINKS_MAX)
-		r = berth_error_set(&why, -E2BIG, "%s tells of %zu links, more than there are pairs", with->ops->name, n);
+		r = berth_error_set(&why, -E2BIG, "%s tells of %zu links, more than there are pairs", with->ops->name,
+		                    n);
 	if (r < 0)
 		return send_result(reply, r, &why);
 	return send_items(reply, links, sizeof(links[0]), n, BERTH_PROBE_LINKS_PER_PACKET);
@@ -132,9 +133,10 @@ static int answer(const struct reply *reply, const struct berth_probe_serve *wit
 
 static bool is_sound(const struct berth_probe_question *question, size_t n)
 {
-	return n == sizeof(*question) && question->magic == BERTH_PROBE_MAGIC && question->version == BERTH_PROBE_VERSION &&
-	       question->kind > BERTH_PROBE_UNKNOWN && question->kind < BERTH_PROBE_KIND_COUNT &&
-	       memchr(question->uuid, '\0', sizeof(question->uuid)) && memchr(question->holder, '\0', sizeof(question->holder)) &&
+	return n == sizeof(*question) && question->magic == BERTH_PROBE_MAGIC &&
+	       question->version == BERTH_PROBE_VERSION && question->kind > BERTH_PROBE_UNKNOWN &&
+	       question->kind < BERTH_PROBE_KIND_COUNT && memchr(question->uuid, '\0', sizeof(question->uuid)) &&
+	       memchr(question->holder, '\0', sizeof(question->holder)) &&
 	       memchr(question->text, '\0', sizeof(question->text));
 }
 
@@ -154,8 +156,10 @@ int berth_probe_serve(int fd, const struct berth_probe_serve *with, struct berth
 		if (n < 0)
 			return berth_error_errno(err, -errno, "reading a question of berthd");
 		if (!is_sound(&question, (size_t)n))
-			return berth_error_set(err, -EPROTO, "berthd asks in another version of berth's language; install both from one "
-			                       "build and restart berthd");
+			return berth_error_set(
+				err, -EPROTO,
+				"berthd asks in another version of berth's language; install both from one "
+				"build and restart berthd");
 		r = answer(&reply, with);
 		if (r == -EPIPE || r == -ECONNRESET)
 			return 0;

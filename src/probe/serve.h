@@ -9,7 +9,7 @@
 /* A driver to answer with: open, or what became of opening it. */
 struct berth_probe_serve {
 	const struct berth_driver_ops *ops;
-	struct berth_driver *driver;  /* NULL when it could not be opened; then every question is refused with why */
+	struct berth_driver *driver; /* NULL when it could not be opened; then every question is refused with why */
 	struct berth_error why;
 };
 

@@ -129,7 +129,8 @@ static void sum_loads(const struct card *card, uint64_t now_ms, struct berth_sam
 
 		if (holder->name[0] == '\0')
 			continue;
-		phase = berth_sim_profile_at(&holder->profile, now_ms > holder->since_ms ? now_ms - holder->since_ms : 0);
+		phase = berth_sim_profile_at(&holder->profile,
+		                             now_ms > holder->since_ms ? now_ms - holder->since_ms : 0);
 		sample->util_permille += phase->util_permille;
 		if (phase->mem_bytes > card->facts.mem_bytes - sample->mem_used_bytes)
 			sample->mem_used_bytes = card->facts.mem_bytes;
@@ -204,7 +205,8 @@ static int sim_load(struct berth_driver *driver, const char *uuid, const char *n
 	if (r < 0)
 		return r;
 	if (name[0] == '\0' || strlen(name) >= sizeof(come.name))
-		return berth_error_set(err, -EINVAL, "'%s' cannot hold a simulated card: the name is empty or too long", name);
+		return berth_error_set(err, -EINVAL, "'%s' cannot hold a simulated card: the name is empty or too long",
+		                       name);
 	holder = find_holder(card, name);
 	if (!profile) {
 		if (holder)

@@ -35,7 +35,7 @@ int berth_sim_fleet_add(struct berth_sim_fleet *fleet, const char *model, uint64
 	if (!found)
 		return refuse_model(model, err);
 	if (n > BERTH_SIM_CARDS_MAX - fleet->n)
-		return berth_error_set(err, -E2BIG, "a server holds at most %d cards", BERTH_SIM_CARDS_MAX);
+		return berth_error_set(err, -EINVAL, "a server holds at most %d cards", BERTH_SIM_CARDS_MAX);
 	for (uint64_t i = 0; i < n; i++)
 		fleet->model[fleet->n++] = found;
 	return 0;
@@ -67,13 +67,15 @@ static int parse_short(const char *arg, struct berth_sim_fleet *ret, struct bert
 		char text[MODEL_TEXT_MAX];
 
 		if (len == 0 || len >= sizeof(text))
-			return berth_error_set(err, -EINVAL, "simulated cards '%s': write them as 8xA100-80GB, several kinds as "
-			                       "4xA100-80GB+2xL40S, or name a .yaml file", arg);
+			return berth_error_set(err, -EINVAL,
+			                       "simulated cards '%s': write them as 8xA100-80GB, several kinds as "
+			                       "4xA100-80GB+2xL40S, or name a .yaml file",
+			                       arg);
 		memcpy(text, at, len);
 		text[len] = '\0';
 		r = add_group(ret, text, &why);
 		if (r < 0)
-			return berth_error_set(err, r, "simulated cards '%s': %s", arg, why.text);
+			return berth_error_set(err, -EINVAL, "simulated cards '%s': %s", arg, why.text);
 		at += len;
 		if (*at == '\0')
 			return 0;

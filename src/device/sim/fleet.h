@@ -4,14 +4,14 @@
 #include "device/sim/sim.h"
 
 struct berth_sim_fleet {
-	size_t n;                                                /* 1..BERTH_SIM_CARDS_MAX */
+	size_t n;                                                 /* 1..BERTH_SIM_CARDS_MAX */
 	const struct berth_sim_model *model[BERTH_SIM_CARDS_MAX]; /* by index; static */
 };
 
 /* Read the driver's argument. 0; -EINVAL with the place and the nearest model or key; the errno of the file. */
 BERTH_MUST_USE int berth_sim_fleet_parse(const char *arg, struct berth_sim_fleet *ret, struct berth_error *err);
 
-/* n more cards of a model. -EINVAL: no such model; -E2BIG: more than a server holds. For the two readers. */
+/* n more cards of a model. -EINVAL: no such model, or more than a server holds. For the two readers. */
 BERTH_MUST_USE int berth_sim_fleet_add(struct berth_sim_fleet *fleet, const char *model, uint64_t n,
                                        struct berth_error *err);
 /* The YAML form. text: the file's content, len bytes; name: what messages call it. */

@@ -24,7 +24,8 @@ static int refuse_key(struct reader *reader, const yaml_node_t *key, const char 
 	const char *near = berth_text_nearest(word, known);
 	BERTH_AUTO_TEXT struct berth_text text = {0};
 
-	berth_text_addf(&text, "unknown key '%s'; %s '%s'", word, near ? "did you mean" : "known is", near ? near : known[0]);
+	berth_text_addf(&text, "unknown key '%s'; %s '%s'", word, near ? "did you mean" : "known is",
+	                near ? near : known[0]);
 	return refuse(reader, key, text.is_failed ? "unknown key" : berth_text_str(&text));
 }
 
@@ -47,7 +48,8 @@ static int read_group(struct reader *reader, const yaml_node_t *node, struct ber
 
 	if (node->type != YAML_MAPPING_NODE)
 		return refuse(reader, node, "a group of cards is written {model: A100-80GB, count: 8}");
-	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top;
+	     pair++) {
 		const yaml_node_t *key = yaml_document_get_node(&reader->document, pair->key);
 		const yaml_node_t *value = yaml_document_get_node(&reader->document, pair->value);
 
@@ -75,7 +77,8 @@ static int read_groups(struct reader *reader, const yaml_node_t *node, struct be
 
 	if (node->type != YAML_SEQUENCE_NODE || node->data.sequence.items.start == node->data.sequence.items.top)
 		return refuse(reader, node, "devices is a list: [{model: A100-80GB, count: 8}]");
-	for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
+	for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top;
+	     item++) {
 		r = read_group(reader, yaml_document_get_node(&reader->document, *item), fleet);
 		if (r < 0)
 			return r;
@@ -91,11 +94,12 @@ static int read_root(struct reader *reader, struct berth_sim_fleet *ret)
 	int r;
 
 	if (!root)
-		return berth_error_set(reader->err, -EINVAL, "%s: is empty; it needs devices: [{model: A100-80GB, count: 8}]",
-		                       reader->name);
+		return berth_error_set(reader->err, -EINVAL,
+		                       "%s: is empty; it needs devices: [{model: A100-80GB, count: 8}]", reader->name);
 	if (root->type != YAML_MAPPING_NODE || root->data.mapping.pairs.start == root->data.mapping.pairs.top)
 		return refuse(reader, root, "the file needs devices: [{model: A100-80GB, count: 8}]");
-	for (const yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < root->data.mapping.pairs.top; pair++) {
+	for (const yaml_node_pair_t *pair = root->data.mapping.pairs.start; pair < root->data.mapping.pairs.top;
+	     pair++) {
 		const yaml_node_t *key = yaml_document_get_node(&reader->document, pair->key);
 
 		if (!scalar(key) || strcmp(scalar(key), known[0]) != 0)

@@ -13,10 +13,10 @@
  *   V100     NVIDIA Tesla V100 architecture whitepaper (WP-08608): 80 SMs, 6 links of 25 GB/s each way
  *   T4       NVIDIA Turing architecture whitepaper (WP-09183): 40 SMs; PCIe 3
  *   A100     NVIDIA A100 architecture whitepaper (V1.0): 108 SMs, 12 links, 600 GB/s both ways together
- *   A30      NVIDIA A30 datasheet: NVLink bridge 200 GB/s both ways together; 56 SMs from its 3,584 CUDA cores at 64 an SM
- *   A40      NVIDIA A40 datasheet: NVLink bridge 112.5 GB/s both ways together; 84 SMs (10,752 cores at 128)
- *   A10      NVIDIA Ampere GA102 whitepaper (V2): 72 SMs (9,216 cores at 128); PCIe 4
- *   L4, L40S NVIDIA L4 and L40S datasheets: 7,424 and 18,176 cores at 128 an SM; PCIe 4
+ *   A30      NVIDIA A30 datasheet: NVLink bridge 200 GB/s both ways together; 3,584 CUDA cores, 64 an SM
+ *   A40      NVIDIA A40 datasheet: NVLink bridge 112.5 GB/s both ways together; 10,752 cores, 128 an SM
+ *   A10      NVIDIA Ampere GA102 whitepaper (V2): 9,216 cores, 128 an SM; PCIe 4
+ *   L4, L40S NVIDIA L4 and L40S datasheets: 7,424 and 18,176 cores, 128 an SM; PCIe 4
  *   RTX4090  NVIDIA Ada GPU architecture whitepaper (V2): 128 SMs; PCIe 4
  *   H100     NVIDIA H100 architecture whitepaper (V1.04), SXM5: 132 SMs, 900 GB/s both ways together
  *   H200     NVIDIA H200 datasheet, SXM: 141 GB, 900 GB/s both ways together; the SMs of H100 SXM5

@@ -75,7 +75,8 @@ static int add_phase(struct berth_sim_profile *profile, const char *at, size_t l
 	if (r < 0)
 		return berth_error_set(err, -EINVAL, "load profile: phase %zu: %s", profile->n + 1, why.text);
 	if (profile->n == 0 && phase->from_ms != 0)
-		return berth_error_set(err, -EINVAL, "load profile: the first phase begins at 0, not at second %s", text);
+		return berth_error_set(err, -EINVAL, "load profile: the first phase begins at 0, not at second %s",
+		                       text);
 	if (profile->n > 0 && phase->from_ms <= phase[-1].from_ms)
 		return berth_error_set(err, -EINVAL, "load profile: phase %zu does not begin after the one before it",
 		                       profile->n + 1);
@@ -155,8 +156,8 @@ int berth_sim_inject_parse(const char *what, struct berth_sim_injection *ret, st
 		enum berth_sim_inject_kind kind;
 		bool has_value, has_auto;
 	} words[] = {
-		{"util", BERTH_SIM_INJECT_UTIL, true, true},     {"mem", BERTH_SIM_INJECT_MEM, true, true},
-		{"lost", BERTH_SIM_INJECT_LOST, false, false},   {"recover", BERTH_SIM_INJECT_RECOVER, false, false},
+		{"util", BERTH_SIM_INJECT_UTIL, true, true},   {"mem", BERTH_SIM_INJECT_MEM, true, true},
+		{"lost", BERTH_SIM_INJECT_LOST, false, false}, {"recover", BERTH_SIM_INJECT_RECOVER, false, false},
 		{"hang", BERTH_SIM_INJECT_HANG, true, false},
 	};
 	const size_t len = strcspn(what, " ");
@@ -178,8 +179,10 @@ int berth_sim_inject_parse(const char *what, struct berth_sim_injection *ret, st
 		*ret = injection;
 		return 0;
 	}
-	return berth_error_set(err, -EINVAL, "'%s': a simulated card knows util PERCENT|auto, mem SIZE|auto, lost, recover, "
-	                       "hang SECONDS", what);
+	return berth_error_set(err, -EINVAL,
+	                       "'%s': a simulated card knows util PERCENT|auto, mem SIZE|auto, lost, recover, "
+	                       "hang SECONDS",
+	                       what);
 }
 
 int berth_sim_inject_check(const char *what, struct berth_error *err)

@@ -3,8 +3,8 @@
 /* Simulated devices: for trying berth on a machine without cards, and for tests. They compute nothing; they show what a
  * card of that model would show under the loads that are told to it.
  *
- * Argument: "8xA100-80GB", several with "+" ("4xA100-80GB+2xL40S"; "L40S" alone is one card), or the path of a YAML file
- * (ends in .yaml or .yml):
+ * Argument: "8xA100-80GB", several with "+" ("4xA100-80GB+2xL40S"; "L40S" alone is one card), or the path of a YAML
+ * file (ends in .yaml or .yml):
  *   devices: [{model: A100-80GB, count: 8}]
  * Models: berth_sim_models. At most BERTH_SIM_CARDS_MAX cards, as many as the widest servers hold.
  *
