@@ -1,0 +1,212 @@
+#include "cli/job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+const char *berth_json_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+bool berth_json_number(const json_t *object, const char *key, uint64_t *ret)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return false;
+	*ret = (uint64_t)json_integer_value(value);
+	return true;
+}
+
+/* The API's moments have milliseconds, which people do not write and berth_moment_parse does not read: they are cut out here. */
+bool berth_moment_read(const char *iso, uint64_t *ret_ms)
+{
+	const size_t whole = strlen("2026-11-30T19:16:54");
+	char plain[BERTH_FORMAT_MAX];
+	uint64_t ms = 0;
+	size_t digits = 0;
+
+	if (strlen(iso) < whole || strlen(iso) >= sizeof(plain))
+		return false;
+	if (iso[whole] == '.') {
+		digits = 1 + strspn(iso + whole + 1, "0123456789");
+		if (digits != 4)
+			return false;
+		for (size_t i = 1; i < digits; i++)
+			ms = ms * 10 + (uint64_t)(iso[whole + i] - '0');
+	}
+	(void)snprintf(plain, sizeof(plain), "%.*s%s", (int)whole, iso, iso + whole + digits);
+	if (berth_moment_parse(plain, 0, ret_ms, NULL) < 0)
+		return false;
+	*ret_ms += ms;
+	return true;
+}
+
+char *berth_moment_send(uint64_t at_ms, char buf[static BERTH_FORMAT_MAX])
+{
+	char *point;
+
+	berth_moment_format(at_ms, buf);
+	point = strchr(buf, '.');
+	if (point)
+		memmove(point, point + 4, strlen(point + 4) + 1);
+	return buf;
+}
+
+bool berth_json_moment(const json_t *object, const char *key, uint64_t *ret_ms)
+{
+	return berth_moment_read(berth_json_text(object, key), ret_ms);
+}
+
+char *berth_json_printable(const json_t *object, const char *key, size_t width)
+{
+	const char *text = berth_json_text(object, key);
+
+	return berth_utf8_printable(*text ? text : "-", width);
+}
+
+uint64_t berth_job_id(const json_t *job)
+{
+	uint64_t id = 0;
+
+	(void)berth_json_number(job, "id", &id);
+	return id;
+}
+
+bool berth_state_is_final(const char *state)
+{
+	static const char *const final[] = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL"};
+
+	for (size_t i = 0; i < sizeof(final) / sizeof(final[0]); i++)
+		if (strcmp(state, final[i]) == 0)
+			return true;
+	return false;
+}
+
+bool berth_job_is_final(const json_t *job)
+{
+	return berth_state_is_final(berth_json_text(job, "state"));
+}
+
+bool berth_job_has_started(const json_t *job)
+{
+	const char *state = berth_json_text(job, "state");
+	uint64_t restarts = 0;
+
+	(void)berth_json_number(job, "restarts", &restarts);
+	return restarts > 0 || *berth_json_text(job, "start_time") || strcmp(state, "RUNNING") == 0 || strcmp(state, "STOPPING") == 0;
+}
+
+static const char *reason_code(const json_t *job)
+{
+	return berth_json_text(json_object_get(job, "reason"), "code");
+}
+
+/* A command that could not be run at all: what a shell answers. */
+static int exec_failed_code(const json_t *job)
+{
+	uint64_t number = 0;
+
+	(void)berth_json_number(json_object_get(json_object_get(job, "reason"), "params"), "errno", &number);
+	return number == ENOENT ? 127 : 126;
+}
+
+int berth_job_exit_code(const json_t *job)
+{
+	const char *state = berth_json_text(job, "state");
+	uint64_t code;
+
+	if (strcmp(state, "COMPLETED") == 0)
+		return 0;
+	if (strcmp(state, "TIMEOUT") == 0)
+		return 124;
+	if (strcmp(state, "CANCELLED") == 0)
+		return 130;
+	if (strcmp(state, "NODE_FAIL") == 0)
+		return 125;
+	if (strcmp(reason_code(job), "ExecFailed") == 0)
+		return exec_failed_code(job);
+	if (berth_json_number(job, "exit_code", &code) && code > 0 && code < 256)
+		return (int)code;
+	if (berth_json_number(job, "signal", &code) && code > 0 && code < 128)
+		return 128 + (int)code;
+	return 125;
+}
+
+char *berth_job_exit_text(const json_t *job, char buf[static BERTH_FORMAT_MAX])
+{
+	uint64_t code = 0;
+	uint64_t number = 0;
+	const bool has_code = berth_json_number(job, "exit_code", &code);
+	const bool has_signal = berth_json_number(job, "signal", &number);
+
+	if (has_code || has_signal)
+		(void)snprintf(buf, BERTH_FORMAT_MAX, "%" PRIu64 ":%" PRIu64, code, number);
+	else
+		(void)snprintf(buf, BERTH_FORMAT_MAX, "-");
+	return buf;
+}
+
+static void add_failure(const json_t *job, struct berth_text *text)
+{
+	const char *code = reason_code(job);
+	uint64_t number = 0;
+
+	if (berth_json_number(job, "signal", &number) && number > 0) {
+		const char *name = sigabbrev_np((int)number);
+
+		berth_text_addf(text, "was ended by signal %" PRIu64 "%s%s%s", number, name ? " (" : "", name ? name : "", name ? ")" : "");
+	} else if (berth_json_number(job, "exit_code", &number)) {
+		berth_text_addf(text, "failed with exit code %" PRIu64, number);
+	} else if (strcmp(code, "ExitCodeUnknown") == 0) {
+		berth_text_add(text, "ended, and nobody knows its exit code");
+	} else {
+		berth_text_add(text, "failed");
+	}
+}
+
+void berth_job_outcome(const json_t *job, struct berth_text *text)
+{
+	static const struct {
+		const char *state;
+		const char *words;
+	} outcomes[] = {
+		{"COMPLETED", "completed"},
+		{"CANCELLED", "was cancelled"},
+		{"TIMEOUT", "was ended by its time limit"},
+		{"OUT_OF_MEMORY", "was killed: out of memory"},
+		{"NODE_FAIL", "ended because a card it used was lost"},
+	};
+	const char *state = berth_json_text(job, "state");
+
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+		if (strcmp(outcomes[i].state, state) == 0) {
+			berth_text_add(text, outcomes[i].words);
+			return;
+		}
+	add_failure(job, text);
+}
+
+void berth_job_devices(const json_t *job, struct berth_text *text)
+{
+	const json_t *index;
+	size_t i;
+
+	json_array_foreach(json_object_get(job, "device_indexes"), i, index)
+		berth_text_addf(text, "%s%" JSON_INTEGER_FORMAT, i > 0 ? "," : "", json_integer_value(index));
+}
+
+bool berth_job_ran(const json_t *job, uint64_t now_ms, uint64_t *ret_ms)
+{
+	uint64_t start_ms;
+	uint64_t end_ms = now_ms;
+
+	if (!berth_json_moment(job, "start_time", &start_ms))
+		return false;
+	(void)berth_json_moment(job, "end_time", &end_ms);
+	*ret_ms = end_ms > start_ms ? end_ms - start_ms : 0;
+	return true;
+}

@@ -1,0 +1,112 @@
+#include "cli/tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/clock.h"
+
+#define ASK_MS 500u
+
+int berth_tail_init(struct berth_tail *tail, struct berth_cli *cli, uint64_t id, int out)
+{
+	*tail = (struct berth_tail){.cli = cli, .id = id, .out = out, .fd = -1};
+	tail->buf = malloc(BERTH_TAIL_BYTES);
+	return tail->buf ? 0 : -ENOMEM;
+}
+
+/* Is the file that is open still the one that has this name? */
+static bool is_current(int fd, const char *path)
+{
+	struct stat open_file;
+	struct stat named;
+
+	return fstat(fd, &open_file) == 0 && stat(path, &named) == 0 && open_file.st_dev == named.st_dev &&
+	       open_file.st_ino == named.st_ino;
+}
+
+void berth_tail_open(struct berth_tail *tail, const char *path)
+{
+	BERTH_AUTO_CLOSE int fd = -1;
+	struct stat st;
+
+	if (tail->is_asking || (tail->fd >= 0 && is_current(tail->fd, path)))
+		return;
+	fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd < 0) {
+		tail->is_asking = tail->fd < 0 && tail->id > 0;
+		return;
+	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return; /* a terminal, /dev/null, a pipe: what goes there is not ours to read */
+	if (tail->fd >= 0) {
+		(void)close(tail->fd);
+		tail->offset = 0;
+	}
+	tail->fd = BERTH_TAKE_FD(fd);
+}
+
+static void read_file(struct berth_tail *tail)
+{
+	struct stat st;
+	ssize_t n;
+
+	/* Somebody emptied the file: go on with what comes now. */
+	if (fstat(tail->fd, &st) == 0 && (uint64_t)st.st_size < tail->offset)
+		tail->offset = 0;
+	n = pread(tail->fd, tail->buf, BERTH_TAIL_BYTES, (off_t)tail->offset);
+	if (n > 0)
+		tail->n = (size_t)n;
+}
+
+static void ask(struct berth_tail *tail)
+{
+	BERTH_AUTO_REPLY struct berth_reply reply = {0};
+	char target[96];
+	const struct berth_call call = {.method = "GET", .target = target, .is_raw = true};
+
+	tail->asked_ms = berth_clock_boot_ms();
+	(void)snprintf(target, sizeof(target), "/api/v1/jobs/%" PRIu64 "/log?offset=%" PRIu64 "&length=%u", tail->id, tail->offset,
+	               BERTH_TAIL_BYTES);
+	if (berth_call_try(tail->cli, &call, &reply, NULL) < 0 || reply.status != 200 || reply.body.len > BERTH_TAIL_BYTES)
+		return;
+	if (reply.body.len > 0)
+		memcpy(tail->buf, reply.body.at, reply.body.len);
+	tail->n = reply.body.len;
+	if (tail->n == BERTH_TAIL_BYTES)
+		tail->asked_ms = 0; /* there is more */
+}
+
+bool berth_tail_fill(struct berth_tail *tail, bool force)
+{
+	if (tail->at < tail->n)
+		return true;
+	tail->at = tail->n = 0;
+	if (tail->fd >= 0)
+		read_file(tail);
+	else if (tail->is_asking && (force || berth_clock_boot_ms() - tail->asked_ms >= ASK_MS))
+		ask(tail);
+	tail->offset += tail->n;
+	return tail->n > 0;
+}
+
+int berth_tail_write(struct berth_tail *tail)
+{
+	const size_t left = tail->n - tail->at;
+	ssize_t n = write(tail->out, tail->buf + tail->at, left < PIPE_BUF ? left : PIPE_BUF);
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : -errno;
+	tail->at += (size_t)n;
+	return 0;
+}
+
+void berth_tail_fini(struct berth_tail *tail)
+{
+	if (tail->fd >= 0)
+		(void)close(tail->fd);
+	free(tail->buf);
+	*tail = (struct berth_tail){.fd = -1};
+}
