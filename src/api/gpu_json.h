@@ -1,0 +1,12 @@
+#ifndef BERTH_API_GPU_JSON_H
+#define BERTH_API_GPU_JSON_H
+/* A device as JSON. */
+#include "api/server.h"
+
+/* device: borrowed. What the last five seconds' samples do not say is null. */
+void berth_gpu_write(struct berth_api *api, struct berth_json *json, const char *key, const struct berth_device *device);
+/* By UUID, or by its index on the node; NULL when there is none. */
+const struct berth_device *berth_gpu_find(const struct berth_core *core, const char *name);
+/* Answer with {"schema":"berth.gpu/1","seq":…,"gpu":{…}}. */
+void berth_reply_gpu(struct berth_api *api, struct berth_exchange *request, const struct berth_device *device);
+#endif

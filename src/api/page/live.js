@@ -1,0 +1,123 @@
+// The data: read once, then kept true by the event stream. Survives a restart of the daemon.
+
+const LIST = "/api/v1/jobs?limit=400";
+const RETRY_MS = [500, 1000, 2000, 5000];
+
+export class Live {
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.jobs = new Map();
+    this.order = [];          // ids as the list had them
+    this.gpus = new Map();
+    this.leftOut = 0;
+    this.status = null;
+    this.state = "connecting"; // live, reconnecting, out
+    this.seq = 0;
+    this.skewMs = 0;           // the daemon's clock minus ours
+    this.heardAt = null;
+    this.failures = 0;
+    this.source = null;
+    this.timer = null;
+    this.lists = null;
+  }
+
+  now() { return Date.now() + this.skewMs; }
+
+  async start() {
+    try {
+      await this.readAll();
+      this.listen();
+    } catch (error) {
+      this.lost(error);
+    }
+  }
+
+  async get(path) {
+    const reply = await fetch(path, { headers: { Accept: "application/json" }, cache: "no-store", signal: AbortSignal.timeout(15000) });
+    if (reply.status === 401) throw new SignedOut();
+    if (!reply.ok) throw new Error(`${reply.status}`);
+    return reply.json();
+  }
+
+  async readAll() {
+    const [status, gpus, list] = await Promise.all([this.get("/api/v1/status"), this.get("/api/v1/gpus"), this.get(LIST)]);
+    this.status = status;
+    this.skewMs = new Date(status.now).getTime() - Date.now();
+    this.gpus = new Map(gpus.gpus.map((gpu) => [gpu.uuid, gpu]));
+    // What changed between the three is told by the events since the earliest of them.
+    this.seq = Math.min(status.seq, gpus.seq, list.seq);
+    this.takeList(list);
+  }
+
+  takeList(list) {
+    this.jobs = new Map(list.jobs.map((job) => [job.id, job]));
+    this.order = list.jobs.map((job) => job.id);
+    this.leftOut = list.left_out;
+    this.heardAt = new Date();
+    this.onChange();
+  }
+
+  // Places, reasons and forecasts of those who wait shift with every change of others: the list is read again soon after.
+  readListSoon() {
+    if (this.lists) return;
+    this.lists = setTimeout(async () => {
+      try {
+        this.takeList(await this.get(LIST));
+      } catch { /* the stream notices what is wrong */ }
+      this.lists = null;
+    }, 1000);
+  }
+
+  listen() {
+    const source = new EventSource(`/api/v1/events?since=${this.seq}`);
+    this.source = source;
+    const on = (name, take) => source.addEventListener(name, (event) => {
+      if (event.lastEventId) this.seq = Number(event.lastEventId);
+      this.heardAt = new Date();
+      take(JSON.parse(event.data));
+    });
+    on("hello", () => { this.failures = 0; this.set("live"); });
+    on("reset", () => { this.close(); this.start(); });
+    on("job", (job) => this.takeJob(job));
+    on("gpu", (gpu) => { this.gpus.set(gpu.uuid, gpu); this.onChange(); });
+    on("progress", (note) => {
+      const job = this.jobs.get(note.id);
+      if (job) { job.progress = note.progress; this.onChange(); }
+    });
+    on("sample", (sample) => {
+      const gpu = this.gpus.get(sample.uuid);
+      if (gpu) { gpu.util_permille = sample.util_permille; gpu.mem_used_bytes = sample.mem_used_bytes; this.onChange(); }
+    });
+    source.onerror = () => this.lost(new Error("stream"));
+  }
+
+  takeJob(job) {
+    if (job.forgotten) this.jobs.delete(job.id);
+    else this.jobs.set(job.id, job);
+    this.readListSoon();
+    this.onChange();
+  }
+
+  close() {
+    this.source?.close();
+    this.source = null;
+  }
+
+  lost(error) {
+    this.close();
+    if (error instanceof SignedOut) {
+      this.set("out");
+      return;
+    }
+    this.set("reconnecting");
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.start(), RETRY_MS[Math.min(this.failures++, RETRY_MS.length - 1)]);
+  }
+
+  set(state) {
+    this.state = state;
+    this.onChange();
+  }
+}
+
+export class SignedOut extends Error {}
