@@ -23,7 +23,8 @@ static int complain_verb(struct berth_cli *cli, const char *word)
 			names[n++] = verb->name;
 	nearest = berth_text_nearest(word, names);
 	if (nearest)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "no command '%s'. Did you mean '%s'?", word, nearest);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "no command '%s'. Did you mean '%s'?", word,
+		                      nearest);
 	return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "All of them:  berth help", "no command '%s'", word);
 }
 
@@ -36,8 +37,10 @@ static int complain_family(struct berth_cli *cli, const char *first, const char 
 		if (strncmp(verb->name, first, strlen(first)) == 0)
 			berth_text_addf(&help, "berth %s %s\n", verb->name, verb->args);
 	if (second)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", berth_text_str(&help), "no command '%s %s'", first, second);
-	return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", berth_text_str(&help), "%s needs a word behind it", first);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", berth_text_str(&help), "no command '%s %s'",
+		                      first, second);
+	return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", berth_text_str(&help), "%s needs a word behind it",
+	                      first);
 }
 
 /* argv[0] is the verb's first word. *ret_words: how many words its name has. 0, or an exit code after a complaint. */
@@ -68,10 +71,12 @@ static int check_operands(const struct berth_cli *cli)
 	const struct berth_verb *verb = cli->verb;
 
 	if (cli->argc < verb->min_operands)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "too few words; it is  berth %s %s", verb->name, verb->args);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "too few words; it is  berth %s %s",
+		                      verb->name, verb->args);
 	if (verb->max_operands >= 0 && cli->argc > verb->max_operands)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "\"%s\" is one word too many; it is  berth %s %s",
-		                      cli->argv[verb->max_operands], verb->name, verb->args);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL,
+		                      "\"%s\" is one word too many; it is  berth %s %s", cli->argv[verb->max_operands],
+		                      verb->name, verb->args);
 	return 0;
 }
 
@@ -89,7 +94,8 @@ static int run_verb(struct berth_cli *cli, int argc, char **argv)
 		tables[n] = cli->verb->tables[n];
 	tables[n] = berth_common_options;
 	berth_given_init(&cli->given, tables);
-	if (berth_given_parse(&cli->given, argc, argv, "", cli->verb->has_command, &cli->arena, &operand, &cli->has_dashes, &help, &err) < 0)
+	if (berth_given_parse(&cli->given, argc, argv, "", cli->verb->has_command, &cli->arena, &operand,
+	                      &cli->has_dashes, &help, &err) < 0)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", help, "%s", err.text);
 	if (berth_given_has(&cli->given, "help")) {
 		berth_help_print(cli->verb, stdout);
@@ -120,8 +126,8 @@ static int run(struct berth_cli *cli, int argc, char **argv)
 		return BERTH_EXIT_OK;
 	}
 	if (argv[1][0] == '-')
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "berth COMMAND [options]", "options stand behind the command, not before it: %s",
-		                      argv[1]);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "berth COMMAND [options]",
+		                      "options stand behind the command, not before it: %s", argv[1]);
 	r = find_verb(cli, argv + 1, &words);
 	return r ? r : run_verb(cli, argc - words, argv + words);
 }

@@ -44,7 +44,8 @@ static int complain(const struct berth_cli *cli, enum berth_exit code, json_t *e
 	return (int)code;
 }
 
-int berth_complain(const struct berth_cli *cli, enum berth_exit code, const char *word, const char *help, const char *fmt, ...)
+int berth_complain(const struct berth_cli *cli, enum berth_exit code, const char *word, const char *help,
+                   const char *fmt, ...)
 {
 	BERTH_AUTO_FREE char *text = NULL;
 	BERTH_AUTO_FREE char *printable = NULL;
@@ -56,18 +57,25 @@ int berth_complain(const struct berth_cli *cli, enum berth_exit code, const char
 	if (vasprintf(&text, fmt, args) < 0)
 		text = NULL;
 	va_end(args);
-	printable = text ? berth_utf8_printable(text, 0) : NULL; /* it may quote what no JSON and no terminal should see */
-	error = json_pack("{s:s, s:s, s:{}, s:s?}", "code", word, "message", printable ? printable : "out of memory", "params",
-	                  "help", help);
+	printable = text ? berth_utf8_printable(text, 0)
+	                 : NULL; /* it may quote what no JSON and no terminal should see */
+	error = json_pack("{s:s, s:s, s:{}, s:s?}", "code", word, "message", printable ? printable : "out of memory",
+	                  "params", "help", help);
 	r = complain(cli, code, error);
 	json_decref(error);
 	return r;
 }
 
+int berth_complain_memory(const struct berth_cli *cli)
+{
+	return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+}
+
 int berth_complain_answer(const struct berth_cli *cli, enum berth_exit code, const json_t *error)
 {
 	if (!json_is_string(json_object_get(error, "message")))
-		return berth_complain(cli, BERTH_EXIT_FAILED, "Protocol", "Are berth and berthd of the same version?  berth --version",
+		return berth_complain(cli, BERTH_EXIT_FAILED, "Protocol",
+		                      "Are berth and berthd of the same version?  berth --version",
 		                      "the daemon's answer is not understood");
 	return complain(cli, code, (json_t *)error);
 }

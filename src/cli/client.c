@@ -38,7 +38,8 @@ static int explain(const struct berth_socket_list *list, const int *results, str
 			return berth_error_errno(err, results[i], "the daemon does not answer on %s", list->path[i]);
 	for (size_t i = 0; i < list->n; i++)
 		berth_text_addf(&places, "%s%s", i > 0 ? ", " : "", list->path[i]);
-	return berth_error_set(err, -ENOENT, "no daemon is running: there is no socket at %s", places.at ? places.at : "?");
+	return berth_error_set(err, -ENOENT, "no daemon is running: there is no socket at %s",
+	                       places.at ? places.at : "?");
 }
 
 /* A connection to the daemon, remembered for the next one. */
@@ -46,7 +47,8 @@ static int reach(struct berth_cli *cli, struct berth_error *err)
 {
 	int results[BERTH_SOCKET_CANDIDATES];
 	struct berth_socket_list list;
-	int r = berth_socket_list(cli->socket ? cli->socket : berth_given_value(&cli->given, "socket"), &cli->arena, &list);
+	int r = berth_socket_list(cli->socket ? cli->socket : berth_given_value(&cli->given, "socket"), &cli->arena,
+	                          &list);
 
 	if (r < 0)
 		return berth_error_errno(err, r, "cannot look for the daemon");
@@ -60,7 +62,8 @@ static int reach(struct berth_cli *cli, struct berth_error *err)
 	return explain(&list, results, err);
 }
 
-/* All of it; a daemon that has enough may answer and close before it has read everything, so that is for the reader to see. */
+/* All of it; a daemon that has enough may answer and close before it has read everything, so that is for the reader to
+ * see. */
 static int send_all(int fd, const char *data, size_t n, struct berth_error *err)
 {
 	while (n > 0) {
@@ -85,7 +88,8 @@ static int send_request(int fd, const struct berth_call *call, struct berth_erro
 
 	if (call->body && !(body = json_dumps(call->body, JSON_COMPACT)))
 		return berth_error_set(err, -ENOMEM, "out of memory");
-	berth_text_addf(&text, "%s %s HTTP/1.1\r\nHost: berth\r\nConnection: close\r\nUser-Agent: berth/" BERTH_VERSION "\r\n",
+	berth_text_addf(&text,
+	                "%s %s HTTP/1.1\r\nHost: berth\r\nConnection: close\r\nUser-Agent: berth/" BERTH_VERSION "\r\n",
 	                call->method, call->target);
 	if (call->key)
 		berth_text_addf(&text, "Idempotency-Key: %s\r\n", call->key);
@@ -114,7 +118,8 @@ static int receive(int fd, struct berth_http *http, struct berth_error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
-			return berth_error_set(err, -ETIMEDOUT, "the daemon takes connections but has not answered for %d s",
+			return berth_error_set(err, -ETIMEDOUT,
+			                       "the daemon takes connections but has not answered for %d s",
 			                       ANSWER_SECONDS);
 		if (n < 0)
 			return berth_error_errno(err, -errno, "cannot read the daemon's answer");
@@ -125,7 +130,8 @@ static int receive(int fd, struct berth_http *http, struct berth_error *err)
 	return 0;
 }
 
-int berth_call_try(struct berth_cli *cli, const struct berth_call *call, struct berth_reply *ret, struct berth_error *err)
+int berth_call_try(struct berth_cli *cli, const struct berth_call *call, struct berth_reply *ret,
+                   struct berth_error *err)
 {
 	BERTH_AUTO_HTTP struct berth_http http = {0};
 	BERTH_AUTO_CLOSE int fd = reach(cli, err);
@@ -141,7 +147,8 @@ int berth_call_try(struct berth_cli *cli, const struct berth_call *call, struct 
 		return r;
 	if (!call->is_raw || http.status >= 300)
 		json = json_loadb(http.body.at ? http.body.at : "", http.body.len, 0, NULL);
-	*ret = (struct berth_reply){.status = http.status, .json = json, .body = http.body, .log_size_bytes = http.log_size_bytes};
+	*ret = (struct berth_reply){
+		.status = http.status, .json = json, .body = http.body, .log_size_bytes = http.log_size_bytes};
 	http.body = (struct berth_text){0};
 	return 0;
 }
@@ -173,7 +180,8 @@ static int as_gone(const struct berth_reply *reply, struct berth_error *err)
 }
 
 /* berth_call_try again and again while the daemon is away and may come back. */
-static int try_patiently(struct berth_cli *cli, const struct berth_call *call, struct berth_reply *ret, struct berth_error *err)
+static int try_patiently(struct berth_cli *cli, const struct berth_call *call, struct berth_reply *ret,
+                         struct berth_error *err)
 {
 	uint64_t end_ms = 0;
 
@@ -190,7 +198,8 @@ static int try_patiently(struct berth_cli *cli, const struct berth_call *call, s
 		if (!berth_is_daemon_gone(r) || !cli->socket)
 			return r;
 		if (call->is_once && r != -ENOENT && r != -ECONNREFUSED)
-			return berth_error_set(err, r, "the daemon went away before it answered; whether it did this is not known");
+			return berth_error_set(
+				err, r, "the daemon went away before it answered; whether it did this is not known");
 		if (end_ms == 0) {
 			berth_say("the daemon went away; trying for %u s to reach it again", BERTH_PATIENCE_MS / 1000);
 			end_ms = berth_clock_boot_ms() + BERTH_PATIENCE_MS;
@@ -210,7 +219,8 @@ int berth_call(struct berth_cli *cli, const struct berth_call *call, struct bert
 	if (r < 0)
 		return berth_complain_unreachable(cli, &err);
 	if (reply.status < 200 || reply.status >= 300 || (!reply.json && !call->is_raw)) {
-		r = berth_complain_answer(cli, berth_exit_of_status(reply.status), json_object_get(reply.json, "error"));
+		r = berth_complain_answer(cli, berth_exit_of_status(reply.status),
+		                          json_object_get(reply.json, "error"));
 		berth_reply_fini(&reply);
 		return r;
 	}
@@ -225,7 +235,7 @@ int berth_ask(struct berth_cli *cli, const char *method, const char *target, con
 	int r;
 
 	if (!target)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	r = berth_call(cli, &call, &reply);
 	if (r != BERTH_EXIT_OK)
 		return r;
@@ -294,7 +304,8 @@ int berth_events_pump(struct berth_events *events, struct berth_error *err)
 		if (events->http.status == 503)
 			return berth_error_set(err, -EAGAIN, "the daemon is not ready");
 		if (events->http.status != 0 && events->http.status != 200)
-			return berth_error_set(err, -EPROTO, "the daemon refuses its stream of events (%d)", events->http.status);
+			return berth_error_set(err, -EPROTO, "the daemon refuses its stream of events (%d)",
+			                       events->http.status);
 	}
 }
 

@@ -32,15 +32,16 @@ void berth_reply_fini(struct berth_reply *reply);
 #define BERTH_AUTO_JSON __attribute__((cleanup(berth_json_cleanup)))
 void berth_json_cleanup(json_t **json);
 
-/* Ask once. 0 with any status; -ENOENT, -ECONNREFUSED, -EPERM … nobody answers there (err names all places that were tried);
- * -ECONNRESET, -EPIPE the answer was lost; -ETIMEDOUT; -EPROTO. ret is written on success only. */
+/* Ask once. 0 with any status; -ENOENT, -ECONNREFUSED, -EPERM … nobody answers there (err names all places that were
+ * tried); -ECONNRESET, -EPIPE the answer was lost; -ETIMEDOUT; -EPROTO. ret is written on success only. */
 BERTH_MUST_USE int berth_call_try(struct berth_cli *cli, const struct berth_call *call, struct berth_reply *ret,
                                   struct berth_error *err);
 /* Ask, wait for a daemon that is being restarted, and complain about what goes wrong, errors in the answer included.
  * BERTH_EXIT_OK with ret, else the exit code. */
 BERTH_MUST_USE int berth_call(struct berth_cli *cli, const struct berth_call *call, struct berth_reply *ret);
 /* berth_call for the common case: *ret is the answer's object, owned by the caller. body may be NULL. */
-BERTH_MUST_USE int berth_ask(struct berth_cli *cli, const char *method, const char *target, const json_t *body, json_t **ret);
+BERTH_MUST_USE int berth_ask(struct berth_cli *cli, const char *method, const char *target, const json_t *body,
+                             json_t **ret);
 /* Complain about a result of berth_call_try. Returns the exit code. */
 int berth_complain_unreachable(const struct berth_cli *cli, const struct berth_error *err);
 /* Is this negative errno what a restart of the daemon looks like? */
@@ -57,7 +58,8 @@ struct berth_events {
 	struct berth_http http;
 };
 BERTH_MUST_USE int berth_events_open(struct berth_cli *cli, struct berth_events *ret, struct berth_error *err);
-/* Take what has come, without waiting; whole events are then in http.body for berth_sse_take. 0, or as berth_call_try. */
+/* Take what has come, without waiting; whole events are then in http.body for berth_sse_take. 0, or as berth_call_try.
+ */
 BERTH_MUST_USE int berth_events_pump(struct berth_events *events, struct berth_error *err);
 /* Also of a closed one. */
 void berth_events_close(struct berth_events *events);

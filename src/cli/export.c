@@ -69,8 +69,9 @@ static int put_pair(json_t *env, const char *name, const char *value)
 static int put_account(json_t *env)
 {
 	const struct passwd *account = getpwuid(getuid());
-	int r = put_pair(env, "PATH", getuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	                                            : "/usr/local/bin:/usr/bin:/bin");
+	int r = put_pair(env, "PATH",
+	                 getuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	                               : "/usr/local/bin:/usr/bin:/bin");
 
 	if (!account)
 		return r;
@@ -84,7 +85,9 @@ static int put_account(json_t *env)
 static int put_chosen(json_t *env, const char *word, char *const *environment, struct berth_error *err)
 {
 	if (name_length(word) == 0)
-		return berth_error_set(err, -EINVAL, "\"%s\" names no variable; write ALL, NONE, NAME or NAME=VALUE, with commas", word);
+		return berth_error_set(err, -EINVAL,
+		                       "\"%s\" names no variable; write ALL, NONE, NAME or NAME=VALUE, with commas",
+		                       word);
 	if (strchr(word, '='))
 		return put(env, word);
 	for (; *environment; environment++)

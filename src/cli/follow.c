@@ -25,12 +25,12 @@ struct follow {
 	struct berth_tail tail;
 	int signal_fd;
 	int inotify_fd;
-	char *path;          /* owned: of the output; NULL = not told */
-	uint64_t seen;       /* watch.changes, as far as they were looked at */
-	char state[24];      /* that was announced last */
+	char *path;     /* owned: of the output; NULL = not told */
+	uint64_t seen;  /* watch.changes, as far as they were looked at */
+	char state[24]; /* that was announced last */
 	uint64_t attempt;
 	unsigned interrupts;
-	bool must_cancel;    /* asked for, not yet taken by the daemon */
+	bool must_cancel; /* asked for, not yet taken by the daemon */
 	bool is_reader_gone;
 };
 
@@ -122,8 +122,9 @@ static int look(struct follow *follow)
 	bool is_new;
 
 	follow->seen = follow->watch.changes;
-	if (!follow->path && *berth_json_text(job, "output_path") && !(follow->path = strdup(berth_json_text(job, "output_path"))))
-		return berth_complain(follow->cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+	if (!follow->path && *berth_json_text(job, "output_path") &&
+	    !(follow->path = strdup(berth_json_text(job, "output_path"))))
+		return berth_complain_memory(follow->cli);
 	(void)berth_json_number(job, "attempt", &attempt);
 	is_new = attempt != follow->attempt || strcmp(state, follow->state) != 0;
 	if (is_new && berth_job_has_started(job) && !follow->mode->is_silent) {
@@ -183,7 +184,8 @@ static int write_some(struct follow *follow)
 		return BERTH_EXIT_OK;
 	}
 	if (r < 0)
-		return berth_complain(follow->cli, BERTH_EXIT_FAILED, "Output", "The job runs on.  Its output:  berth logs ID",
+		return berth_complain(follow->cli, BERTH_EXIT_FAILED, "Output",
+		                      "The job runs on.  Its output:  berth logs ID",
 		                      "cannot write the job's output: %s", strerrordesc_np(-r));
 	return BERTH_EXIT_OK;
 }
@@ -223,7 +225,8 @@ static int turn(struct follow *follow)
 	return r;
 }
 
-/* Nobody reads the output: a command on this terminal would have been ended by that, and so is one that runs elsewhere. */
+/* Nobody reads the output: a command on this terminal would have been ended by that, and so is one that runs elsewhere.
+ */
 static int leave_reader(struct follow *follow)
 {
 	if (follow->mode->is_ours) {
@@ -249,7 +252,7 @@ static int begin(struct follow *follow)
 	if (follow->mode->is_ours)
 		follow->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (berth_tail_init(&follow->tail, follow->cli, follow->watch.ids[0], follow->mode->out) < 0)
-		return berth_complain(follow->cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(follow->cli);
 	return look(follow);
 }
 
@@ -272,7 +275,8 @@ int berth_follow(struct berth_cli *cli, uint64_t id, const struct berth_follow_m
 	if (r != BERTH_EXIT_OK)
 		return r;
 	r = begin(&follow);
-	while (r == BERTH_EXIT_OK && !follow.is_reader_gone && !(berth_job_is_final(job_of(&follow)) && !berth_tail_fill(&follow.tail, true)))
+	while (r == BERTH_EXIT_OK && !follow.is_reader_gone &&
+	       !(berth_job_is_final(job_of(&follow)) && !berth_tail_fill(&follow.tail, true)))
 		r = turn(&follow);
 	if (r == BERTH_EXIT_OK && follow.is_reader_gone)
 		r = leave_reader(&follow);

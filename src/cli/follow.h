@@ -6,12 +6,15 @@
 #include "cli/cli.h"
 
 struct berth_follow_mode {
-	bool is_ours;    /* `run`: Ctrl-C and a vanished reader cancel the job; less is said. Else `logs -f`: they leave it alone */
-	bool is_silent;  /* no output is shown: for `submit --wait` */
-	int out;         /* where the output goes */
+	bool is_ours; /* `run`: Ctrl-C and a vanished reader cancel the job; less is said. Else `logs -f`: they leave it
+	                 alone */
+	bool is_silent; /* no output is shown: for `submit --wait` */
+	int out;        /* where the output goes */
 };
 
-/* Until the job is finished and all its output is written. BERTH_EXIT_OK with the finished job (the caller owns the reference), else
- * an exit code: after a complaint; 130 after a second Ctrl-C; 141 (128 + SIGPIPE) when nobody reads out any more. */
-BERTH_MUST_USE int berth_follow(struct berth_cli *cli, uint64_t id, const struct berth_follow_mode *mode, json_t **ret_job);
+/* Until the job is finished and all its output is written. BERTH_EXIT_OK with the finished job (the caller owns the
+ * reference), else an exit code: after a complaint; 130 after a second Ctrl-C; 141 (128 + SIGPIPE) when nobody reads
+ * out any more. */
+BERTH_MUST_USE int berth_follow(struct berth_cli *cli, uint64_t id, const struct berth_follow_mode *mode,
+                                json_t **ret_job);
 #endif

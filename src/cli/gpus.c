@@ -14,8 +14,8 @@ const struct berth_option berth_drain_options[] = {
 };
 
 static const struct berth_column columns[] = {
-	{"NODE", false, 24}, {"GPU", true, 0}, {"MODEL", false, 24}, {"STATE", false, 0}, {"UTIL", true, 0},
-	{"MEM", true, 0},    {"JOB", true, 0}, {"USER", false, 16},
+	{"NODE", false, 24}, {"GPU", true, 0}, {"MODEL", false, 24}, {"STATE", false, 0},
+	{"UTIL", true, 0},   {"MEM", true, 0}, {"JOB", true, 0},     {"USER", false, 16},
 };
 
 static enum berth_style style_of(const char *state)
@@ -39,7 +39,8 @@ static void add_memory(struct berth_table *table, const json_t *gpu)
 	else if (!berth_json_number(gpu, "mem_used_bytes", &used))
 		berth_table_addf(table, BERTH_STYLE_PLAIN, "-/%s", berth_size_format(total, buf));
 	else
-		berth_table_addf(table, BERTH_STYLE_PLAIN, "%" PRIu64 "/%s", (used + (UINT64_C(1) << 29)) >> 30, berth_size_format(total, buf));
+		berth_table_addf(table, BERTH_STYLE_PLAIN, "%" PRIu64 "/%s", (used + (UINT64_C(1) << 29)) >> 30,
+		                 berth_size_format(total, buf));
 }
 
 static void add_gpu(struct berth_table *table, const json_t *gpu)
@@ -61,7 +62,8 @@ static void add_gpu(struct berth_table *table, const json_t *gpu)
 		berth_table_add(table, BERTH_STYLE_FAINT, "-");
 	add_memory(table, gpu);
 	if (json_array_size(jobs) > 0)
-		berth_table_addf(table, BERTH_STYLE_PLAIN, "%" JSON_INTEGER_FORMAT, json_integer_value(json_array_get(jobs, 0)));
+		berth_table_addf(table, BERTH_STYLE_PLAIN, "%" JSON_INTEGER_FORMAT,
+		                 json_integer_value(json_array_get(jobs, 0)));
 	else
 		berth_table_add(table, BERTH_STYLE_FAINT, "-");
 	berth_table_add(table, BERTH_STYLE_PLAIN, berth_json_text(gpu, "user"));
@@ -92,7 +94,8 @@ static void print_sum(const json_t *gpus, FILE *out)
 	}
 	fputs(".", out);
 	if (simulated > 0)
-		fprintf(out, "  %s simulated: jobs run, but compute on no GPU.", simulated == n ? "They are" : "Some are");
+		fprintf(out, "  %s simulated: jobs run, but compute on no GPU.",
+		        simulated == n ? "They are" : "Some are");
 	fputs("\n", out);
 }
 
@@ -109,7 +112,8 @@ static void print_drains(const json_t *gpus, FILE *out)
 
 		if (!json_is_object(drain))
 			continue;
-		fprintf(out, "GPU %" JSON_INTEGER_FORMAT " drained by %s", json_integer_value(json_object_get(gpu, "index")), by ? by : "?");
+		fprintf(out, "GPU %" JSON_INTEGER_FORMAT " drained by %s",
+		        json_integer_value(json_object_get(gpu, "index")), by ? by : "?");
 		if (*berth_json_text(drain, "note"))
 			fprintf(out, ": %s", note ? note : "?");
 		fputs("\n", out);
@@ -158,7 +162,8 @@ static int each_gpu(struct berth_cli *cli, const char *action, const json_t *bod
 		while (rest) {
 			const char *name = strsep(&rest, ",");
 			BERTH_AUTO_JSON json_t *answer = NULL;
-			int result = berth_ask(cli, "POST", berth_target(cli, "/api/v1/gpus/", name, action), body, &answer);
+			int result = berth_ask(cli, "POST", berth_target(cli, "/api/v1/gpus/", name, action), body,
+			                       &answer);
 
 			if (result != BERTH_EXIT_OK) {
 				failed++;
@@ -167,7 +172,8 @@ static int each_gpu(struct berth_cli *cli, const char *action, const json_t *bod
 			}
 			if (!cli->is_json)
 				printf("GPU %s %s\n", name, said);
-			(void)json_array_append(gpus, json_object_get(answer, "gpu") ? json_object_get(answer, "gpu") : answer);
+			(void)json_array_append(gpus, json_object_get(answer, "gpu") ? json_object_get(answer, "gpu")
+			                                                             : answer);
 		}
 	}
 	if (failed > 0 && json_array_size(gpus) > 0)

@@ -6,7 +6,26 @@
 #include "cli/paint.h"
 #include "cli/verbs.h"
 
-#define OPTION_COLUMNS 34
+#define OPTION_COLUMNS 26 /* of an option's name and value, behind the indent */
+#define HELP_COLUMNS 80
+
+/* What an option does, from column `from` on, broken between words. */
+static void print_wrapped(const char *words, int from, FILE *out)
+{
+	int column = from;
+
+	while (*words) {
+		const int n = (int)strcspn(words, " ");
+
+		if (column > from && column + 1 + n > HELP_COLUMNS) {
+			fprintf(out, "\n%*s", from, "");
+			column = from;
+		}
+		column += fprintf(out, "%s%.*s", column > from ? " " : "", n, words);
+		words += n + (words[n] == ' ');
+	}
+	fputc('\n', out);
+}
 
 static void print_option(const struct berth_option *option, FILE *out)
 {
@@ -21,16 +40,17 @@ static void print_option(const struct berth_option *option, FILE *out)
 		berth_text_addf(&text, "[=%s", option->value + 1);
 	else if (option->value)
 		berth_text_addf(&text, " %s", option->value);
-	if (text.len < OPTION_COLUMNS)
-		fprintf(out, "  %-*s %s\n", OPTION_COLUMNS, text.at, option->help);
+	if (text.len <= OPTION_COLUMNS)
+		fprintf(out, "  %-*s ", OPTION_COLUMNS, text.at);
 	else
-		fprintf(out, "  %s\n  %*s %s\n", text.at ? text.at : "?", OPTION_COLUMNS, "", option->help);
+		fprintf(out, "  %s\n  %*s ", text.at ? text.at : "?", OPTION_COLUMNS, "");
+	print_wrapped(option->help, OPTION_COLUMNS + 3, out);
 }
 
 void berth_help_print(const struct berth_verb *verb, FILE *out)
 {
-	fprintf(out, "berth %s%s%s%s\n  %s\n\nOptions:\n", verb->name, verb->tables[0] ? " [options]" : "", *verb->args ? " " : "",
-	        verb->args, verb->summary ? verb->summary : "");
+	fprintf(out, "berth %s%s%s%s\n  %s\n\nOptions:\n", verb->name, verb->tables[0] ? " [options]" : "",
+	        *verb->args ? " " : "", verb->args, verb->summary ? verb->summary : "");
 	for (size_t i = 0; i < BERTH_TABLES_MAX && verb->tables[i]; i++)
 		for (const struct berth_option *option = verb->tables[i]; option->name; option++)
 			print_option(option, out);
@@ -48,8 +68,8 @@ void berth_help_overview(FILE *out)
 	      out);
 	for (const struct berth_verb *verb = berth_verbs; verb->name; verb++)
 		if (verb->summary)
-			fprintf(out, "  %s%-13s%s %s\n", berth_paint(out, BERTH_STYLE_BOLD), verb->name, berth_paint(out, BERTH_STYLE_PLAIN),
-			        verb->summary);
+			fprintf(out, "  %s%-13s%s %s\n", berth_paint(out, BERTH_STYLE_BOLD), verb->name,
+			        berth_paint(out, BERTH_STYLE_PLAIN), verb->summary);
 	fputs("\nOptions of each:  berth help COMMAND      Version:  berth --version\n", out);
 }
 
@@ -76,7 +96,8 @@ int berth_verb_help(struct berth_cli *cli)
 		is_found = true;
 	}
 	if (!is_found)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "All of them:  berth help", "no command '%s'", name.at);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "All of them:  berth help", "no command '%s'",
+		                      name.at);
 	return fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
 }
 

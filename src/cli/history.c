@@ -18,8 +18,8 @@ const struct berth_option berth_history_options[] = {
 };
 
 static const struct berth_column columns[] = {
-	{"JOB", true, 0},    {"USER", false, 16}, {"NAME", false, 24}, {"STATE", false, 0},  {"EXIT", true, 0},
-	{"GPUS", true, 0},   {"ENDED", false, 0}, {"RAN", true, 0},    {"REASON", false, 0},
+	{"JOB", true, 0},  {"USER", false, 16}, {"NAME", false, 24}, {"STATE", false, 0},  {"EXIT", true, 0},
+	{"GPUS", true, 0}, {"ENDED", false, 0}, {"RAN", true, 0},    {"REASON", false, 0},
 };
 
 static void add_job(struct berth_table *table, const json_t *job, uint64_t now_ms)
@@ -38,7 +38,8 @@ static void add_job(struct berth_table *table, const json_t *job, uint64_t now_m
 	(void)berth_json_number(job, "gpus", &number);
 	berth_table_addf(table, BERTH_STYLE_PLAIN, "%" PRIu64, number);
 	berth_table_add(table, BERTH_STYLE_PLAIN,
-	                berth_json_moment(job, "end_time", &number) ? berth_moment_format_short(number, now_ms, buf) : "-");
+	                berth_json_moment(job, "end_time", &number) ? berth_moment_format_short(number, now_ms, buf)
+	                                                            : "-");
 	berth_table_add(table, BERTH_STYLE_PLAIN,
 	                berth_job_ran(job, now_ms, &number) ? berth_duration_format(number / 1000 * 1000, buf) : "-");
 	berth_reason_words(json_object_get(job, "reason"), now_ms, &reason);

@@ -12,7 +12,8 @@ static void clear(struct berth_text *text)
 		text->at[0] = '\0';
 }
 
-/* Adds bytes up to and with the next newline to http->line; how many were used. *ret_complete: the newline was there. */
+/* Adds bytes up to and with the next newline to http->line; how many were used. *ret_complete: the newline was there.
+ */
 static size_t take_line(struct berth_http *http, const char *data, size_t n, bool *ret_complete)
 {
 	const char *newline = memchr(data, '\n', n);
@@ -142,7 +143,8 @@ static int feed_head(struct berth_http *http, const char *data, size_t n, size_t
 	if (http->line.is_failed)
 		return -ENOMEM;
 	if (http->line.len > BERTH_HTTP_HEAD_MAX)
-		return berth_error_set(err, -EFBIG, "an answer with more than %u bytes of headers", BERTH_HTTP_HEAD_MAX);
+		return berth_error_set(err, -EFBIG, "an answer with more than %u bytes of headers",
+		                       BERTH_HTTP_HEAD_MAX);
 	return is_complete && has_head_ended(&http->line) ? read_head(http, err) : 0;
 }
 
@@ -175,7 +177,8 @@ static int read_chunk_size(struct berth_http *http, struct berth_error *err)
 }
 
 /* Lines between chunks: their sizes, their ends, what follows the last one. */
-static int feed_chunk_line(struct berth_http *http, const char *data, size_t n, size_t *ret_used, struct berth_error *err)
+static int feed_chunk_line(struct berth_http *http, const char *data, size_t n, size_t *ret_used,
+                           struct berth_error *err)
 {
 	bool is_complete;
 	bool is_empty;

@@ -15,7 +15,7 @@
 
 enum berth_http_stage {
 	BERTH_HTTP_HEAD = 0,
-	BERTH_HTTP_LENGTH,     /* within a body of known length */
+	BERTH_HTTP_LENGTH, /* within a body of known length */
 	BERTH_HTTP_CHUNK_SIZE,
 	BERTH_HTTP_CHUNK,
 	BERTH_HTTP_CHUNK_END,
@@ -26,7 +26,7 @@ enum berth_http_stage {
 /* {0} is ready for an answer. */
 struct berth_http {
 	enum berth_http_stage stage;
-	int status;             /* 0 until the head is complete */
+	int status; /* 0 until the head is complete */
 	bool is_chunked;
 	bool has_length;
 	uint64_t left_bytes;    /* of the body, or of this chunk */
@@ -35,8 +35,8 @@ struct berth_http {
 	struct berth_text body; /* owned: what has come of the body and was not taken out */
 };
 
-/* Take the next n bytes of the connection. 0, also when the answer is not complete yet (stage tells); -EPROTO what came is no
- * answer of ours; -EFBIG too large; -ENOMEM. Bytes beyond the answer are -EPROTO: nothing was asked after it. */
+/* Take the next n bytes of the connection. 0, also when the answer is not complete yet (stage tells); -EPROTO what came
+ * is no answer of ours; -EFBIG too large; -ENOMEM. Bytes beyond the answer are -EPROTO: nothing was asked after it. */
 BERTH_MUST_USE int berth_http_feed(struct berth_http *http, const char *data, size_t n, struct berth_error *err);
 /* The connection has ended: 0 when the answer was complete, -ECONNRESET when it was cut off. */
 BERTH_MUST_USE int berth_http_end(const struct berth_http *http, struct berth_error *err);

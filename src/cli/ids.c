@@ -10,7 +10,8 @@ static int add(struct berth_cli *cli, const char *word, struct berth_ids *ids)
 	uint64_t id;
 
 	if (berth_number_parse(word, "a job id", 1, INT64_MAX, &id, NULL) < 0)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "Job ids are numbers, as berth queue shows them:  berth cancel 12 13",
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage",
+		                      "Job ids are numbers, as berth queue shows them:  berth cancel 12 13",
 		                      "\"%s\" is no job id", word);
 	for (size_t i = 0; i < ids->n; i++)
 		if (ids->id[i] == id)
@@ -38,7 +39,7 @@ int berth_ids_parse(struct berth_cli *cli, int from, struct berth_ids *ret)
 		char *rest = berth_arena_strdup(&cli->arena, cli->argv[i]);
 
 		if (!ret->id || !rest)
-			return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+			return berth_complain_memory(cli);
 		while (r == BERTH_EXIT_OK && rest)
 			r = add(cli, strsep(&rest, ","), ret);
 	}

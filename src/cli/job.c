@@ -21,7 +21,8 @@ bool berth_json_number(const json_t *object, const char *key, uint64_t *ret)
 	return true;
 }
 
-/* The API's moments have milliseconds, which people do not write and berth_moment_parse does not read: they are cut out here. */
+/* The API's moments have milliseconds, which people do not write and berth_moment_parse does not read: they are cut out
+ * here. */
 bool berth_moment_read(const char *iso, uint64_t *ret_ms)
 {
 	const size_t whole = strlen("2026-11-30T19:16:54");
@@ -78,7 +79,8 @@ uint64_t berth_job_id(const json_t *job)
 
 bool berth_state_is_final(const char *state)
 {
-	static const char *const final[] = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL"};
+	static const char *const final[] = {"COMPLETED", "FAILED",        "CANCELLED",
+	                                    "TIMEOUT",   "OUT_OF_MEMORY", "NODE_FAIL"};
 
 	for (size_t i = 0; i < sizeof(final) / sizeof(final[0]); i++)
 		if (strcmp(state, final[i]) == 0)
@@ -97,7 +99,8 @@ bool berth_job_has_started(const json_t *job)
 	uint64_t restarts = 0;
 
 	(void)berth_json_number(job, "restarts", &restarts);
-	return restarts > 0 || *berth_json_text(job, "start_time") || strcmp(state, "RUNNING") == 0 || strcmp(state, "STOPPING") == 0;
+	return restarts > 0 || *berth_json_text(job, "start_time") || strcmp(state, "RUNNING") == 0 ||
+	       strcmp(state, "STOPPING") == 0;
 }
 
 static const char *reason_code(const json_t *job)
@@ -158,7 +161,8 @@ static void add_failure(const json_t *job, struct berth_text *text)
 	if (berth_json_number(job, "signal", &number) && number > 0) {
 		const char *name = sigabbrev_np((int)number);
 
-		berth_text_addf(text, "was ended by signal %" PRIu64 "%s%s%s", number, name ? " (" : "", name ? name : "", name ? ")" : "");
+		berth_text_addf(text, "was ended by signal %" PRIu64 "%s%s%s", number, name ? " (" : "",
+		                name ? name : "", name ? ")" : "");
 	} else if (berth_json_number(job, "exit_code", &number)) {
 		berth_text_addf(text, "failed with exit code %" PRIu64, number);
 	} else if (strcmp(code, "ExitCodeUnknown") == 0) {

@@ -19,7 +19,8 @@ static void say_cancelled(const json_t *job)
 		       berth_moment_format_short(deadline_ms, berth_clock_wall_ms(), when));
 	} else if (berth_job_is_final(job) && strcmp(state, "CANCELLED") != 0) {
 		berth_job_outcome(job, &outcome);
-		printf("Job %" PRIu64 " was over already: it %s\n", berth_job_id(job), outcome.at ? outcome.at : "ended");
+		printf("Job %" PRIu64 " was over already: it %s\n", berth_job_id(job),
+		       outcome.at ? outcome.at : "ended");
 	} else {
 		printf("Cancelled job %" PRIu64 "\n", berth_job_id(job));
 	}
@@ -87,7 +88,8 @@ int berth_verb_alter(struct berth_cli *cli)
 	if (r != BERTH_EXIT_OK)
 		return r;
 	if (json_object_size(fields) == 0)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "For instance:  berth alter 12 --time 4h     All of them:  berth help alter",
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage",
+		                      "For instance:  berth alter 12 --time 4h     All of them:  berth help alter",
 		                      "nothing to alter was named");
 	how.body = fields;
 	return berth_ids_do(cli, &ids, &how, "", say_altered);

@@ -21,7 +21,8 @@ static int dump(struct berth_cli *cli, struct berth_tail *tail)
 		int r = berth_tail_write(tail);
 
 		if (r < 0)
-			return berth_complain(cli, BERTH_EXIT_FAILED, "Output", NULL, "cannot write: %s", strerrordesc_np(-r));
+			return berth_complain(cli, BERTH_EXIT_FAILED, "Output", NULL, "cannot write: %s",
+			                      strerrordesc_np(-r));
 	}
 	return BERTH_EXIT_OK;
 }
@@ -40,10 +41,11 @@ static int print_now(struct berth_cli *cli, uint64_t id)
 		return r;
 	job = json_object_get(answer, "job");
 	if (!berth_job_has_started(job))
-		return berth_complain(cli, BERTH_EXIT_FAILED, "NoOutput", "Wait for it with  berth logs -f, or ask why with  berth why",
+		return berth_complain(cli, BERTH_EXIT_FAILED, "NoOutput",
+		                      "Wait for it with  berth logs -f, or ask why with  berth why",
 		                      "job %" PRIu64 " has not started, so it has no output yet", id);
 	if (berth_tail_init(&tail, cli, id, STDOUT_FILENO) < 0)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	berth_tail_open(&tail, berth_json_text(job, "output_path"));
 	r = dump(cli, &tail);
 	berth_tail_fini(&tail);

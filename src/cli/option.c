@@ -54,7 +54,8 @@ static int refuse_twice(const struct berth_given *given, size_t i, const char *w
 	const char *name = given->option[i]->name;
 
 	if (strcmp(given->where[i], where) == 0)
-		return berth_error_set(err, -EINVAL, "--%s is given twice on %s; only one can hold", name, place(where));
+		return berth_error_set(err, -EINVAL, "--%s is given twice on %s; only one can hold", name,
+		                       place(where));
 	return berth_error_set(err, -EINVAL, "--%s is given twice, on %s and on %s; only one can hold", name,
 	                       place(given->where[i]), place(where));
 }
@@ -144,13 +145,14 @@ static void describe(const struct berth_given *given, bool stop_early, struct op
 	*letters = '\0';
 }
 
-/* A long option as it was written, without its value: getopt_long takes beginnings of names, we do not, since one that is
- * clear today is not when the next option comes. */
+/* A long option as it was written, without its value: getopt_long takes beginnings of names, we do not, since one that
+ * is clear today is not when the next option comes. */
 static bool is_written_out(const struct berth_option *option, const char *word)
 {
 	const size_t n = strcspn(word, "=");
 
-	return strncmp(word, "--", 2) != 0 || (strlen(option->name) == n - 2 && strncmp(word + 2, option->name, n - 2) == 0);
+	return strncmp(word, "--", 2) != 0 ||
+	       (strlen(option->name) == n - 2 && strncmp(word + 2, option->name, n - 2) == 0);
 }
 
 /* "Did you mean --time?", or NULL. */
@@ -186,8 +188,8 @@ static int refuse_unknown(const struct berth_given *given, const char *word, int
 }
 
 /* What getopt_long refused with '?' or ':'. */
-static int refuse(const struct berth_given *given, int code, const char *word, const char *where, struct berth_arena *arena,
-                  const char **ret_help, struct berth_error *err)
+static int refuse(const struct berth_given *given, int code, const char *word, const char *where,
+                  struct berth_arena *arena, const char **ret_help, struct berth_error *err)
 {
 	const char *colon = *where ? ": " : "";
 	size_t i = optopt >= CODE_FIRST ? (size_t)(optopt - CODE_FIRST) : find_letter(given, optopt);

@@ -1,7 +1,8 @@
 #ifndef BERTH_CLI_PAINT_H
 #define BERTH_CLI_PAINT_H
-/* Colour, sparing, and judged for each stream apart: a table piped into a file stays plain while messages on the terminal are painted.
- * NO_COLOR (not empty) and TERM=dumb turn it off, FORCE_COLOR (not empty, not 0) on, else it is on for terminals. */
+/* Colour, sparing, and judged for each stream apart: a table piped into a file stays plain while messages on the
+ * terminal are painted. NO_COLOR (not empty) and TERM=dumb turn it off, FORCE_COLOR (not empty, not 0) on, else it is
+ * on for terminals. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@ enum berth_style {
 	BERTH_STYLE_BAD,       /* errors, lost devices, failed jobs */
 	BERTH_STYLE_WARN,
 	BERTH_STYLE_GOOD,
-	BERTH_STYLE_FAINT,     /* what is there but not the matter */
+	BERTH_STYLE_FAINT, /* what is there but not the matter */
 	BERTH_STYLE_BOLD,
 };
 

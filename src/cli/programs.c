@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 
 /* directory/between/name, when that can be run. */
-static const char *try_place(const char *directory, size_t n, const char *between, const char *name, struct berth_arena *arena)
+static const char *try_place(const char *directory, size_t n, const char *between, const char *name,
+                             struct berth_arena *arena)
 {
 	BERTH_AUTO_TEXT struct berth_text path = {0};
 

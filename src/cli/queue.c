@@ -55,7 +55,8 @@ static void add_waited(struct berth_table *table, const json_t *job, uint64_t no
 	}
 	if (!berth_json_moment(job, "start_time", &to_ms) && berth_job_is_final(job))
 		(void)berth_json_moment(job, "end_time", &to_ms);
-	berth_table_add(table, BERTH_STYLE_PLAIN, berth_duration_format(to_ms > from_ms ? (to_ms - from_ms) / 1000 * 1000 : 0, buf));
+	berth_table_add(table, BERTH_STYLE_PLAIN,
+	                berth_duration_format(to_ms > from_ms ? (to_ms - from_ms) / 1000 * 1000 : 0, buf));
 }
 
 /* When it began, or by when it begins at the latest as far as time limits tell. */
@@ -222,12 +223,13 @@ static int read_queue(struct berth_cli *cli, const char *target, char **ret, uin
 		return r;
 	out = open_memstream(&text, &n);
 	if (!out)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	if (cli->is_json) {
 		(void)json_dumpf(queue, out, JSON_COMPACT);
 		fputc('\n', out);
 	} else {
-		r = berth_queue_print(json_object_get(queue, "jobs"), json_object_get(gpus, "gpus"), berth_clock_wall_ms(), out);
+		r = berth_queue_print(json_object_get(queue, "jobs"), json_object_get(gpus, "gpus"),
+		                      berth_clock_wall_ms(), out);
 	}
 	if (fclose(out) == EOF)
 		r = BERTH_EXIT_FAILED;

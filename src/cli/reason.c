@@ -5,8 +5,8 @@
 #include "base/units.h"
 #include "cli/job.h"
 
-/* What stands in braces is a parameter; {n:GPU} counts them: "1 GPU", "2 GPUs". How a value is shown follows from its name, see
- * add_value. Names of codes and parameters are the core's. */
+/* What stands in braces is a parameter; {n:GPU} counts them: "1 GPU", "2 GPUs". How a value is shown follows from its
+ * name, see add_value. Names of codes and parameters are the core's. */
 static const struct {
 	const char *code;
 	const char *words;

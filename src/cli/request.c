@@ -27,7 +27,7 @@ const struct berth_option berth_request_options[] = {
 };
 
 const struct berth_option berth_change_options[] = {
-	{"gpu-model", 0, "MODEL|any", "cards of this model; any takes the wish back, also for --gpu-index and --gpu-mem", NULL},
+	{"gpu-model", 0, "MODEL|any", "cards of this model; any (also for --gpu-index, --gpu-mem) takes it back", NULL},
 	{0},
 };
 
@@ -154,7 +154,8 @@ static int put_time(struct draft *draft, const char *value, struct berth_error *
 	if (r < 0)
 		return r;
 	if (ms == 0)
-		return berth_error_set(err, -EINVAL, "a limit of 0 would end the job at once; UNLIMITED is written out");
+		return berth_error_set(err, -EINVAL,
+		                       "a limit of 0 would end the job at once; UNLIMITED is written out");
 	if (ms == BERTH_UNLIMITED_MS)
 		return put_any(draft->job, "limit_ms");
 	return put_number(draft->job, "limit_ms", ms);
@@ -165,7 +166,8 @@ static int put_priority(struct draft *draft, const char *value, struct berth_err
 	char tier[] = "P0";
 
 	if (strlen(value) != 2 || (*value | 0x20) != 'p' || value[1] < '0' || value[1] > '2')
-		return berth_error_set(err, -EINVAL, "\"%s\" is no priority; write P0 (urgent), P1 or P2 (ordinary)", value);
+		return berth_error_set(err, -EINVAL, "\"%s\" is no priority; write P0 (urgent), P1 or P2 (ordinary)",
+		                       value);
 	tier[1] = value[1];
 	return put_text(draft->job, "tier", tier, err);
 }
@@ -329,7 +331,8 @@ static convert_fn *converter(const char *option)
 	return NULL;
 }
 
-const char *berth_request_value(const struct berth_request *request, const char *name, const struct berth_given **ret_given)
+const char *berth_request_value(const struct berth_request *request, const char *name,
+                                const struct berth_given **ret_given)
 {
 	for (size_t i = 0; i < BERTH_SOURCES; i++) {
 		const struct berth_given *given = request->given[i];
@@ -347,8 +350,9 @@ static int complain_value(struct berth_cli *cli, const struct berth_given *given
                           const struct berth_error *err)
 {
 	if (r == -ENOMEM)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
-	return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "%s: %s", berth_given_name(given, name, &cli->arena), err->text);
+		return berth_complain_memory(cli);
+	return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "%s: %s",
+	                      berth_given_name(given, name, &cli->arena), err->text);
 }
 
 /* All options of one table into the draft. */
@@ -393,10 +397,12 @@ static int put_cwd(struct berth_cli *cli, const struct berth_request *request, j
 	int r;
 
 	if (!here && !(asked && *asked == '/'))
-		return berth_complain(cli, BERTH_EXIT_FAILED, "NoDirectory", "Change to one that exists, or name one with --chdir DIR.",
+		return berth_complain(cli, BERTH_EXIT_FAILED, "NoDirectory",
+		                      "Change to one that exists, or name one with --chdir DIR.",
 		                      "the working directory is gone: %s", strerrordesc_np(errno));
 	if (asked && !*asked)
-		return complain_value(cli, given, "chdir", berth_error_set(&err, -EINVAL, "a directory must be named"), &err);
+		return complain_value(cli, given, "chdir", berth_error_set(&err, -EINVAL, "a directory must be named"),
+		                      &err);
 	if (asked && *asked != '/')
 		berth_text_addf(&path, "%s/%s", here, asked);
 	else
@@ -417,12 +423,12 @@ static int put_env(struct berth_cli *cli, const struct berth_request *request, c
 	if (!env && given)
 		return complain_value(cli, given, "export", err.code, &err);
 	if (json_object_set_new(spec, "env", env) < 0)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	return 0;
 }
 
-int berth_request_job(struct berth_cli *cli, const struct berth_request *request, char *const *environment, uint64_t now_ms,
-                      json_t **ret)
+int berth_request_job(struct berth_cli *cli, const struct berth_request *request, char *const *environment,
+                      uint64_t now_ms, json_t **ret)
 {
 	json_t *job = json_object();
 	json_t *spec = json_object();
@@ -442,7 +448,7 @@ int berth_request_job(struct berth_cli *cli, const struct berth_request *request
 	if (r == 0 && json_object_set(job, "spec", spec) == 0)
 		*ret = json_incref(job);
 	else if (r == 0)
-		r = berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		r = berth_complain_memory(cli);
 	json_decref(spec);
 	json_decref(job);
 	return r;
@@ -472,7 +478,7 @@ int berth_request_variables(struct berth_cli *cli, char *const *environment, str
 		name = strndup(*environment, n);
 		where = berth_arena_strdup(&cli->arena, name);
 		if (!name || !where)
-			return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+			return berth_complain_memory(cli);
 		to_option_name(name);
 		r = berth_given_set(ret, name + strlen(VARIABLE_PREFIX), *environment + n + 1, where, &err);
 		if (r == -ENOENT)

@@ -80,16 +80,16 @@ static int read_options(struct reader *reader, const char *line, size_t n)
 	berth_text_addf(&place, "%s line %u", reader->shown, reader->line);
 	where = berth_arena_strdup(&cli->arena, berth_text_str(&place));
 	if (count == -ENOMEM || !where)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	if (count < 0)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "%s: a quote is not closed", where);
 	words[0] = (char *)"#BERTH";
-	if (berth_given_parse(&reader->script->given, count + 1, words, where, false, &cli->arena, &operand, &has_dashes, &help,
-	                      &err) < 0)
+	if (berth_given_parse(&reader->script->given, count + 1, words, where, false, &cli->arena, &operand,
+	                      &has_dashes, &help, &err) < 0)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", help, "%s", err.text);
 	if (operand <= count)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "Only options stand on #BERTH lines.", "%s: \"%s\" is no option",
-		                      where, words[operand]);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "Only options stand on #BERTH lines.",
+		                      "%s: \"%s\" is no option", where, words[operand]);
 	return 0;
 }
 
@@ -97,7 +97,8 @@ static bool starts(const char *line, size_t n, const char *word)
 {
 	const size_t length = strlen(word);
 
-	return n >= length && memcmp(line, word, length) == 0 && (n == length || line[length] == ' ' || line[length] == '\t');
+	return n >= length && memcmp(line, word, length) == 0 &&
+	       (n == length || line[length] == ' ' || line[length] == '\t');
 }
 
 static int read_line(struct reader *reader, const char *line, size_t n)
@@ -107,12 +108,14 @@ static int read_line(struct reader *reader, const char *line, size_t n)
 	if (starts(line, n, "#BERTH")) {
 		if (!reader->is_past_comments)
 			return read_options(reader, line + 6, n - 6);
-		berth_warn("%s line %u: #BERTH below the first command is not read; move it up", reader->shown, reader->line);
+		berth_warn("%s line %u: #BERTH below the first command is not read; move it up", reader->shown,
+		           reader->line);
 	} else if (starts(line, n, "#SBATCH") && !reader->is_past_comments) {
 		BERTH_AUTO_FREE char *copy = strndup(line, n);
 		BERTH_AUTO_FREE char *printable = copy ? berth_utf8_printable(copy, 60) : NULL;
 
-		berth_warn("%s line %u: \"%s\" is not carried out: this version reads #BERTH lines only, #SBATCH comes with a later one",
+		berth_warn("%s line %u: \"%s\" is not carried out: this version reads #BERTH lines only, #SBATCH comes "
+		           "with a later one",
 		           reader->shown, reader->line, printable ? printable : "#SBATCH");
 	} else if (blank < n && line[blank] != '#') {
 		reader->is_past_comments = true;
@@ -124,7 +127,8 @@ static int read_line(struct reader *reader, const char *line, size_t n)
 static int check(struct berth_cli *cli, const char *shown, const char *text, size_t n)
 {
 	if (memchr(text, '\0', n))
-		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript", "A program is submitted with -- before it:  berth submit -- PROGRAM",
+		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript",
+		                      "A program is submitted with -- before it:  berth submit -- PROGRAM",
 		                      "%s is a binary file, not a script", shown);
 	if (n < 3 || memcmp(text, "#!", 2) != 0)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript",
@@ -132,11 +136,12 @@ static int check(struct berth_cli *cli, const char *shown, const char *text, siz
 		                      "A command is submitted with -- before it:  berth submit -- COMMAND",
 		                      "%s does not start with #!", shown);
 	if (memchr(text, '\r', strcspn(text, "\n")))
-		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript", "Take them out:  sed -i 's/\\r$//' FILE", "%s has DOS line ends",
-		                      shown);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript", "Take them out:  sed -i 's/\\r$//' FILE",
+		                      "%s has DOS line ends", shown);
 	if (!berth_utf8_is_valid(text, n))
-		return berth_complain(cli, BERTH_EXIT_USAGE, "NotUtf8", "Convert it:  iconv -f GB18030 -t UTF-8 OLD > NEW",
-		                      "%s is not UTF-8 text", shown);
+		return berth_complain(cli, BERTH_EXIT_USAGE, "NotUtf8",
+		                      "Convert it:  iconv -f GB18030 -t UTF-8 OLD > NEW", "%s is not UTF-8 text",
+		                      shown);
 	return 0;
 }
 
@@ -184,7 +189,8 @@ static int complain_unreadable(struct berth_cli *cli, const char *shown, int r)
 	const bool is_command = r == -ENOENT && !strchr(shown, '/');
 
 	if (r == -EFBIG)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript", NULL, "%s is larger than %u MB, too large for a script", shown,
+		return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript", NULL,
+		                      "%s is larger than %u MB, too large for a script", shown,
 		                      BERTH_SCRIPT_BYTES_MAX >> 20);
 	return berth_complain(cli, BERTH_EXIT_USAGE, "NoScript",
 	                      is_command ? "A command is submitted with -- before it:  berth submit -- COMMAND" : NULL,
@@ -204,7 +210,7 @@ int berth_script_read(struct berth_cli *cli, const char *path, struct berth_scri
 	int r;
 
 	if (!shown)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return complain_unreadable(cli, shown, -errno);
 	if (S_ISDIR(st.st_mode))

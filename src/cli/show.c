@@ -93,7 +93,8 @@ static void print_request(const json_t *job, FILE *out)
 	if (berth_json_number(job, "grace_ms", &number))
 		berth_text_addf(&text, ", %s to stop", berth_duration_format(number, buf));
 	if (berth_json_number(job, "requeue", &number) && number > 0)
-		berth_text_addf(&text, ", runs again after up to %" PRIu64 " failure%s", number, number == 1 ? "" : "s");
+		berth_text_addf(&text, ", runs again after up to %" PRIu64 " failure%s", number,
+		                number == 1 ? "" : "s");
 	print_line(out, "asks", &text);
 }
 
@@ -121,7 +122,8 @@ static void print_times(const json_t *job, uint64_t now_ms, FILE *out)
 	add_moment(&text, "started", job, "start_time");
 	add_moment(&text, "ended", job, "end_time");
 	if (berth_job_ran(job, now_ms, &ran_ms))
-		berth_text_addf(&text, ", ran %s%s", berth_duration_format(ran_ms / 1000 * 1000, buf), berth_job_is_final(job) ? "" : " so far");
+		berth_text_addf(&text, ", ran %s%s", berth_duration_format(ran_ms / 1000 * 1000, buf),
+		                berth_job_is_final(job) ? "" : " so far");
 	print_line(out, "times", &text);
 }
 
@@ -183,7 +185,8 @@ void berth_show_print(const json_t *job, uint64_t now_ms, FILE *out)
 	BERTH_AUTO_FREE char *user = berth_json_printable(job, "user", 0);
 
 	fprintf(out, "%sJob %" PRIu64 "%s %s  %s  %s\n", berth_paint(out, BERTH_STYLE_BOLD), berth_job_id(job),
-	        berth_paint(out, BERTH_STYLE_PLAIN), name ? name : "?", user ? user : "?", berth_json_text(job, "tier"));
+	        berth_paint(out, BERTH_STYLE_PLAIN), name ? name : "?", user ? user : "?",
+	        berth_json_text(job, "tier"));
 	print_state(job, now_ms, out);
 	print_request(job, out);
 	print_place(job, out);

@@ -1,6 +1,7 @@
 #ifndef BERTH_CLI_SSE_H
 #define BERTH_CLI_SSE_H
-/* Server-sent events out of the bytes of a stream (HTML Living Standard, section 9.2.6, with lines ended by LF or CRLF). */
+/* Server-sent events out of the bytes of a stream (HTML Living Standard, section 9.2.6, with lines ended by LF or
+ * CRLF). */
 #include <stdbool.h>
 #include "base/text.h"
 

@@ -12,6 +12,9 @@
 #include "cli/script.h"
 #include "cli/verbs.h"
 
+#define NAME_BYTES 128 /* as docs/api.md */
+#define NAME_COLUMNS 60
+
 const struct berth_option berth_submit_options[] = {
 	{"dry-run", 0, NULL, "say what would happen, submit nothing", "wait"},
 	{"wait", 0, NULL, "wait for its end and return its exit code", NULL},
@@ -26,12 +29,14 @@ static int put_argv(struct berth_cli *cli, char *const *words, json_t *argv)
 {
 	for (size_t i = 0; words[i]; i++) {
 		if (!berth_utf8_is_valid(words[i], strlen(words[i])))
-			return berth_complain(cli, BERTH_EXIT_USAGE, "NotUtf8",
-			                      "Put the command into a script that makes this word, or rename the file to a UTF-8 name.",
-			                      "word %zu of the command, \"%s\", is not UTF-8 text, which is all that berth can carry", i + 1,
-			                      words[i]);
+			return berth_complain(
+				cli, BERTH_EXIT_USAGE, "NotUtf8",
+				"Put the command into a script that makes this word, or rename the file to a UTF-8 "
+				"name.",
+				"word %zu of the command, \"%s\", is not UTF-8 text, which is all that berth can carry",
+				i + 1, words[i]);
 		if (json_array_append_new(argv, json_string(words[i])) < 0)
-			return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+			return berth_complain_memory(cli);
 	}
 	return BERTH_EXIT_OK;
 }
@@ -43,6 +48,16 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* A name that the daemon takes, from a file name that may be anything. */
+static json_t *make_name(const char *file)
+{
+	BERTH_AUTO_FREE char *name = berth_utf8_printable(file, NAME_COLUMNS);
+
+	if (name && strlen(name) > NAME_BYTES) /* combining marks take no columns */
+		return json_string("job");
+	return name ? json_string(name) : NULL;
+}
+
 /* Command or script, and what the job is called when nothing says so: after it. */
 static int put_command(struct berth_cli *cli, const struct berth_script *script, json_t *job)
 {
@@ -52,11 +67,11 @@ static int put_command(struct berth_cli *cli, const struct berth_script *script,
 	int r = put_argv(cli, cli->argv, argv);
 
 	if (json_object_set_new(spec, "argv", argv) < 0 && r == BERTH_EXIT_OK)
-		r = berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		r = berth_complain_memory(cli);
 	if (r == BERTH_EXIT_OK && script && json_object_set_new(spec, "script", json_string(script->text)) < 0)
-		r = berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		r = berth_complain_memory(cli);
 	if (r == BERTH_EXIT_OK && !json_object_get(job, "name"))
-		(void)json_object_set_new(job, "name", json_string(name));
+		(void)json_object_set_new(job, "name", make_name(name));
 	return r;
 }
 
@@ -70,7 +85,8 @@ static int make_job(struct berth_cli *cli, json_t **ret)
 	int r;
 
 	if (cli->argc == 0)
-		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "berth submit [options] -- COMMAND   or   berth submit [options] SCRIPT",
+		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage",
+		                      "berth submit [options] -- COMMAND   or   berth submit [options] SCRIPT",
 		                      "there is nothing to run");
 	r = berth_request_variables(cli, environ, &variables);
 	if (r == BERTH_EXIT_OK && is_script) {
@@ -94,7 +110,8 @@ static void make_key(char ret[static 33])
 {
 	unsigned char bytes[16] = {0};
 
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) /* cannot fail for so few once the system has started */
+	if (getrandom(bytes, sizeof(bytes), 0) !=
+	    sizeof(bytes)) /* cannot fail for so few once the system has started */
 		(void)snprintf((char *)bytes, sizeof(bytes), "%x%" PRIx64, getpid(), berth_clock_boot_ms());
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		(void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
@@ -135,7 +152,8 @@ static void add_outlook(const json_t *job, struct berth_text *text)
 	berth_text_add(text, "waits: ");
 	berth_reason_words(json_object_get(job, "reason"), now_ms, text);
 	if (berth_json_moment(start, "latest", &latest_ms))
-		berth_text_addf(text, "; starts at %s at the latest", berth_moment_format_short(latest_ms, now_ms, when));
+		berth_text_addf(text, "; starts at %s at the latest",
+		                berth_moment_format_short(latest_ms, now_ms, when));
 }
 
 static int print_submitted(struct berth_cli *cli, const json_t *answer)
@@ -153,7 +171,8 @@ static int print_submitted(struct berth_cli *cli, const json_t *answer)
 	if (isatty(STDOUT_FILENO)) {
 		add_outlook(job, &outlook);
 		printable = berth_utf8_printable(outlook.at ? outlook.at : "", 0);
-		printf("  it %s\n  follow it:  berth logs -f %" PRIu64 "     ask why it waits:  berth why %" PRIu64 "\n",
+		printf("  it %s\n  follow it:  berth logs -f %" PRIu64 "     ask why it waits:  berth why %" PRIu64
+		       "\n",
 		       printable ? printable : "", id, id);
 	}
 	return fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
@@ -175,7 +194,8 @@ static int print_verdict(struct berth_cli *cli, const json_t *answer)
 	else
 		add_outlook(job, &text);
 	if (berth_json_number(job, "charge_gpu_ms", &charge_ms))
-		berth_text_addf(&text, "; charges at most %" PRIu64 ".%" PRIu64 " GPU-h", charge_ms / 3600000, charge_ms % 3600000 / 360000);
+		berth_text_addf(&text, "; charges at most %" PRIu64 ".%" PRIu64 " GPU-h", charge_ms / 3600000,
+		                charge_ms % 3600000 / 360000);
 	printable = berth_utf8_printable(text.at ? text.at : "", 0);
 	printf("%s. Nothing was submitted.\n", printable ? printable : "?");
 	return fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
@@ -197,7 +217,8 @@ static int follow_to_end(struct berth_cli *cli, uint64_t id, const struct berth_
 		(void)berth_print_json(object);
 	}
 	state = berth_json_text(job, "state");
-	if (strcmp(state, "COMPLETED") != 0 && (isatty(STDERR_FILENO) || strcmp(state, "FAILED") != 0 || !json_is_integer(json_object_get(job, "exit_code")))) {
+	if (strcmp(state, "COMPLETED") != 0 && (isatty(STDERR_FILENO) || strcmp(state, "FAILED") != 0 ||
+	                                        !json_is_integer(json_object_get(job, "exit_code")))) {
 		berth_job_outcome(job, &outcome);
 		berth_say("job %" PRIu64 " %s", id, outcome.at ? outcome.at : "");
 	}

@@ -61,8 +61,8 @@ static void measure(const struct berth_table *table, size_t *widths)
 	}
 }
 
-static void print_cell(const struct berth_table *table, size_t column, size_t width, const char *text, enum berth_style style,
-                       FILE *out)
+static void print_cell(const struct berth_table *table, size_t column, size_t width, const char *text,
+                       enum berth_style style, FILE *out)
 {
 	const bool is_right = table->column[column].is_right;
 	const bool is_last = column + 1 == table->n_columns;

@@ -26,9 +26,11 @@ struct berth_table {
 };
 
 void berth_table_init(struct berth_table *table, const struct berth_column *column, size_t n_columns);
-/* The next cell, left to right and top to bottom. text is copied; control characters become '?'. NULL or "" shows as "-". */
+/* The next cell, left to right and top to bottom. text is copied; control characters become '?'. NULL or "" shows as
+ * "-". */
 void berth_table_add(struct berth_table *table, enum berth_style style, const char *text);
-void berth_table_addf(struct berth_table *table, enum berth_style style, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void berth_table_addf(struct berth_table *table, enum berth_style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Title line and rows, two blanks between columns, indented by indent. 0, or -ENOMEM. */
 int berth_table_print(const struct berth_table *table, size_t indent, FILE *out);
 void berth_table_fini(struct berth_table *table);

@@ -68,9 +68,10 @@ static void ask(struct berth_tail *tail)
 	const struct berth_call call = {.method = "GET", .target = target, .is_raw = true};
 
 	tail->asked_ms = berth_clock_boot_ms();
-	(void)snprintf(target, sizeof(target), "/api/v1/jobs/%" PRIu64 "/log?offset=%" PRIu64 "&length=%u", tail->id, tail->offset,
-	               BERTH_TAIL_BYTES);
-	if (berth_call_try(tail->cli, &call, &reply, NULL) < 0 || reply.status != 200 || reply.body.len > BERTH_TAIL_BYTES)
+	(void)snprintf(target, sizeof(target), "/api/v1/jobs/%" PRIu64 "/log?offset=%" PRIu64 "&length=%u", tail->id,
+	               tail->offset, BERTH_TAIL_BYTES);
+	if (berth_call_try(tail->cli, &call, &reply, NULL) < 0 || reply.status != 200 ||
+	    reply.body.len > BERTH_TAIL_BYTES)
 		return;
 	if (reply.body.len > 0)
 		memcpy(tail->buf, reply.body.at, reply.body.len);

@@ -14,7 +14,8 @@ static void print_check(const json_t *check)
 	static const struct {
 		const char *result, *shown;
 		enum berth_style style;
-	} results[] = {{"ok", "ok", BERTH_STYLE_GOOD}, {"warn", "warn", BERTH_STYLE_WARN}, {"fail", "FAIL", BERTH_STYLE_BAD}};
+	} results[] = {
+		{"ok", "ok", BERTH_STYLE_GOOD}, {"warn", "warn", BERTH_STYLE_WARN}, {"fail", "FAIL", BERTH_STYLE_BAD}};
 	const char *result = berth_json_text(check, "result");
 	BERTH_AUTO_FREE char *name = berth_json_printable(check, "name", 0);
 	BERTH_AUTO_FREE char *text = berth_json_printable(check, "text", 0);
@@ -23,8 +24,8 @@ static void print_check(const json_t *check)
 
 	while (i < 2 && strcmp(results[i].result, result) != 0)
 		i++;
-	printf("%s%-4s%s  %-12s %s\n", berth_paint(stdout, results[i].style), results[i].shown, berth_paint(stdout, BERTH_STYLE_PLAIN),
-	       name ? name : "?", text ? text : "?");
+	printf("%s%-4s%s  %-12s %s\n", berth_paint(stdout, results[i].style), results[i].shown,
+	       berth_paint(stdout, BERTH_STYLE_PLAIN), name ? name : "?", text ? text : "?");
 	if (*berth_json_text(check, "fix"))
 		printf("%-19sfix: %s\n", "", fix ? fix : "?");
 }
@@ -57,7 +58,8 @@ int berth_verb_doctor(struct berth_cli *cli)
 static int become(struct berth_cli *cli, const char *program, char *const *argv)
 {
 	(void)execv(program, argv);
-	return berth_complain(cli, BERTH_EXIT_FAILED, "Exec", NULL, "cannot run %s: %s", program, strerrordesc_np(errno));
+	return berth_complain(cli, BERTH_EXIT_FAILED, "Exec", NULL, "cannot run %s: %s", program,
+	                      strerrordesc_np(errno));
 }
 
 /* With --json the words of the check go into an object. */
@@ -70,10 +72,12 @@ static int check_as_json(struct berth_cli *cli, const char *program, char *const
 	int r = berth_program_capture(program, argv, &words, &status);
 
 	if (r < 0)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "Exec", NULL, "cannot run %s: %s", program, strerrordesc_np(-r));
+		return berth_complain(cli, BERTH_EXIT_FAILED, "Exec", NULL, "cannot run %s: %s", program,
+		                      strerrordesc_np(-r));
 	while (words.len > 0 && words.at[words.len - 1] == '\n')
 		words.at[--words.len] = '\0';
-	object = json_pack("{s:s, s:b, s:s}", "schema", "berth.check/1", "is_good", status == 0, "text", words.at ? words.at : "");
+	object = json_pack("{s:s, s:b, s:s}", "schema", "berth.check/1", "is_good", status == 0, "text",
+	                   words.at ? words.at : "");
 	(void)berth_print_json(object);
 	return status;
 }
@@ -84,7 +88,8 @@ int berth_verb_config_check(struct berth_cli *cli)
 	const char *program = berth_program_find(cli->program, "berthd", &cli->arena);
 
 	if (!program)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "NoProgram", "It checks the file; reinstall berth, or put berthd into PATH.",
+		return berth_complain(cli, BERTH_EXIT_FAILED, "NoProgram",
+		                      "It checks the file; reinstall berth, or put berthd into PATH.",
 		                      "berthd is not where berth is");
 	return cli->is_json ? check_as_json(cli, program, argv) : become(cli, program, argv);
 }

@@ -1,7 +1,7 @@
 #ifndef BERTH_CLI_VERBS_H
 #define BERTH_CLI_VERBS_H
-/* The verbs, a file per family. Each reads cli->given and its operands and returns an exit code; what goes wrong was said by then.
- * The number of operands was checked against the table in verb_table.c. */
+/* The verbs, a file per family. Each reads cli->given and its operands and returns an exit code; what goes wrong was
+ * said by then. The number of operands was checked against the table in verb_table.c. */
 #include "cli/cli.h"
 
 extern const struct berth_verb berth_verbs[]; /* ends with a NULL name */

@@ -106,7 +106,7 @@ int berth_verb_wait(struct berth_cli *cli)
 		end_ms += berth_clock_boot_ms();
 	said = berth_arena_alloc(&cli->arena, ids.n * sizeof(*said));
 	if (!said)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	r = berth_watch_open(cli, ids.id, ids.n, &watch);
 	if (r != BERTH_EXIT_OK)
 		return r;

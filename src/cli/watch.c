@@ -42,7 +42,8 @@ static int read_job(struct berth_watch *watch, size_t i, struct berth_error *err
 	if (reply.status == 503)
 		return berth_error_set(err, -EAGAIN, "the daemon is not ready");
 	if (reply.status != 200 || !json_object_get(reply.json, "job"))
-		return berth_complain_answer(watch->cli, berth_exit_of_status(reply.status), json_object_get(reply.json, "error"));
+		return berth_complain_answer(watch->cli, berth_exit_of_status(reply.status),
+		                             json_object_get(reply.json, "error"));
 	keep(watch, i, json_object_get(reply.json, "job"));
 	return 0;
 }
@@ -72,7 +73,7 @@ int berth_watch_open(struct berth_cli *cli, const uint64_t *ids, size_t n, struc
 
 	watch.jobs = calloc(n, sizeof(*watch.jobs));
 	if (!watch.jobs)
-		return berth_complain(cli, BERTH_EXIT_FAILED, "OutOfMemory", NULL, "out of memory");
+		return berth_complain_memory(cli);
 	r = come_back(&watch, &err);
 	if (r < 0 && berth_is_daemon_gone(r) && cli->socket) { /* it was there a moment ago */
 		lose(&watch);
@@ -153,7 +154,8 @@ int berth_watch_step(struct berth_watch *watch, struct pollfd *fds, size_t n_fds
 	if (timeout_ms < 0 || timeout_ms > longest_ms)
 		timeout_ms = longest_ms;
 	if (poll(all, 1 + n_fds, timeout_ms) < 0 && errno != EINTR)
-		return berth_complain(watch->cli, BERTH_EXIT_FAILED, "Poll", NULL, "cannot wait: %s", strerrordesc_np(errno));
+		return berth_complain(watch->cli, BERTH_EXIT_FAILED, "Poll", NULL, "cannot wait: %s",
+		                      strerrordesc_np(errno));
 	for (size_t i = 0; i < n_fds; i++)
 		fds[i].revents = all[1 + i].revents;
 	if (watch->lost_ms > 0)

@@ -28,13 +28,15 @@ static void print_head(const json_t *answer, FILE *out)
 	uint64_t number = 0;
 
 	(void)berth_json_number(job, "gpus", &number);
-	fprintf(out, "Job %" PRIu64 " (%s, %s, %s, %" PRIu64 " GPU%s", berth_job_id(job), name ? name : "?", user ? user : "?",
-	        berth_json_text(job, "tier"), number, number == 1 ? "" : "s");
+	fprintf(out, "Job %" PRIu64 " (%s, %s, %s, %" PRIu64 " GPU%s", berth_job_id(job), name ? name : "?",
+	        user ? user : "?", berth_json_text(job, "tier"), number, number == 1 ? "" : "s");
 	if (berth_json_number(job, "limit_ms", &number))
 		fprintf(out, ", limit %s", berth_duration_format(number, buf));
 	fputs(") ", out);
-	if ((strcmp(state, "PENDING") == 0 || strcmp(state, "HELD") == 0) && berth_json_moment(job, "submit_time", &number))
-		fprintf(out, "has waited %s.\n", berth_duration_format(now_ms > number ? (now_ms - number) / 1000 * 1000 : 0, buf));
+	if ((strcmp(state, "PENDING") == 0 || strcmp(state, "HELD") == 0) &&
+	    berth_json_moment(job, "submit_time", &number))
+		fprintf(out, "has waited %s.\n",
+		        berth_duration_format(now_ms > number ? (now_ms - number) / 1000 * 1000 : 0, buf));
 	else
 		fprintf(out, "is %s.\n", state);
 }
@@ -61,7 +63,8 @@ static void print_devices(const json_t *devices, FILE *out)
 			                json_integer_value(json_object_get(other, "index")));
 		}
 		if (!is_said)
-			fprintf(out, "       GPU %-8s %s\n", indexes.at ? indexes.at : "?", printable ? printable : "?");
+			fprintf(out, "       GPU %-8s %s\n", indexes.at ? indexes.at : "?",
+			        printable ? printable : "?");
 	}
 }
 
