@@ -96,6 +96,11 @@ void berth_api_close(struct berth_api *api)
 	free(api);
 }
 
+void berth_api_set_host(struct berth_api *api, const struct berth_api_host *host)
+{
+	api->host = *host;
+}
+
 uint16_t berth_api_port(const struct berth_api *api)
 {
 	return berth_http_port(api->http);

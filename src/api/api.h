@@ -55,6 +55,8 @@ BERTH_MUST_USE int berth_api_open(sd_event *event, const struct berth_api_option
 /* Stops taking requests, ends event streams, closes. NULL allowed. */
 void berth_api_close(struct berth_api *api);
 uint16_t berth_api_port(const struct berth_api *api); /* 0 = no TCP */
+/* Other defaults of requests from now on (the configuration was read again): all of host is copied anew. */
+void berth_api_set_host(struct berth_api *api, const struct berth_api_host *host);
 /* A fresh one-time sign-in link; allocated. NULL when there is no TCP or memory. */
 char *berth_api_login_link(struct berth_api *api);
 
