@@ -130,7 +130,7 @@ int berth_fd_write_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
-static int sync_fd(int fd)
+int berth_fd_sync(int fd)
 {
 	int r;
 
@@ -166,7 +166,7 @@ static int write_temporary(int dirfd, const char *temporary, const void *data, s
 	if (fd < 0)
 		return -errno;
 	r = berth_fd_write_all(fd, data, n);
-	return r < 0 ? r : sync_fd(fd);
+	return r < 0 ? r : berth_fd_sync(fd);
 }
 
 int berth_file_replace_at(int dirfd, const char *name, const void *data, size_t n, mode_t mode)
@@ -190,7 +190,7 @@ int berth_file_replace_at(int dirfd, const char *name, const void *data, size_t 
 			(void)unlinkat(parent, temporary, 0);
 		return r;
 	}
-	return sync_fd(parent);
+	return berth_fd_sync(parent);
 }
 
 /* One directory of a path; its name is durable when this returns. */
@@ -203,7 +203,7 @@ static int make_one(const char *path, mode_t mode)
 	if (mkdir(path, mode) == 0) {
 		BERTH_AUTO_CLOSE int parent = open_parent_at(AT_FDCWD, path, &base);
 
-		return parent < 0 ? parent : sync_fd(parent);
+		return parent < 0 ? parent : berth_fd_sync(parent);
 	}
 	r = -errno;
 	if (stat(path, &st) < 0)

@@ -16,6 +16,8 @@ BERTH_MUST_USE int berth_file_read_proc(const char *path, char *buf, size_t cap)
 
 /* All of data, or a negative errno. */
 BERTH_MUST_USE int berth_fd_write_all(int fd, const void *data, size_t n);
+/* fsync; 0 also where the file system has nothing to write back (EINVAL). A failure means: not known to be durable. */
+BERTH_MUST_USE int berth_fd_sync(int fd);
 
 /* Replace NAME under dirfd so that after a crash it holds either the old or the new content: temporary file, fsync,
  * rename, fsync of the directory. mode as for open. A crash may leave ".berth-HEX.tmp" behind, which anyone may remove.
