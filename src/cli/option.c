@@ -195,7 +195,7 @@ static int refuse(const struct berth_given *given, int code, const char *word, c
 	size_t i = optopt >= CODE_FIRST ? (size_t)(optopt - CODE_FIRST) : find_letter(given, optopt);
 
 	if (optopt == 0 || i >= given->n || (optopt >= CODE_FIRST && !is_written_out(given->option[i], word)))
-		return refuse_unknown(given, word, optopt, where, arena, ret_help, err);
+		return refuse_unknown(given, word, optopt < CODE_FIRST ? optopt : 0, where, arena, ret_help, err);
 	if (code == ':')
 		return berth_error_set(err, -EINVAL, "%s%s--%s needs a value: %s", where, colon, given->option[i]->name,
 		                       given->option[i]->value);

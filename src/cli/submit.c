@@ -12,7 +12,7 @@
 #include "cli/script.h"
 #include "cli/verbs.h"
 
-#define NAME_BYTES 128 /* as docs/api.md */
+#define NAME_BYTES 128 /* the API takes no longer ones */
 #define NAME_COLUMNS 60
 
 const struct berth_option berth_submit_options[] = {
