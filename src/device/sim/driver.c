@@ -101,15 +101,14 @@ static int sim_links(struct berth_driver *driver, struct berth_link *ret, size_t
 	return 0;
 }
 
-static int find_card(struct berth_driver *driver, const char *uuid, struct card **ret, struct berth_error *err)
+/* NULL with err set (-ENOENT) when there is none. */
+static struct card *find_card(struct berth_driver *driver, const char *uuid, struct berth_error *err)
 {
-	for (size_t i = 0; i < driver->fleet.n; i++) {
-		if (strcmp(driver->card[i].facts.uuid, uuid) == 0) {
-			*ret = &driver->card[i];
-			return 0;
-		}
-	}
-	return berth_error_set(err, -ENOENT, "there is no simulated card %s", uuid);
+	for (size_t i = 0; i < driver->fleet.n; i++)
+		if (strcmp(driver->card[i].facts.uuid, uuid) == 0)
+			return &driver->card[i];
+	(void)berth_error_set(err, -ENOENT, "there is no simulated card %s", uuid);
+	return NULL;
 }
 
 /* -20..20, a triangle of 8 s whose phase differs by card: looks alive, is the same in every run. */
@@ -159,11 +158,10 @@ static int sim_sample(struct berth_driver *driver, const char *uuid, uint64_t no
                       struct berth_error *err)
 {
 	struct berth_sample sample = {.at_ms = now_ms, .valid = BERTH_SAMPLE_HEALTH};
-	struct card *card;
-	int r = find_card(driver, uuid, &card, err);
+	struct card *card = find_card(driver, uuid, err);
 
-	if (r < 0)
-		return r;
+	if (!card)
+		return -ENOENT;
 	if (card->hang_until_ms > now_ms) {
 		hang_until(card->hang_until_ms);
 		sample.at_ms = berth_clock_boot_ms();
@@ -199,11 +197,11 @@ static int sim_load(struct berth_driver *driver, const char *uuid, const char *n
 {
 	struct holder come = {.since_ms = since_ms};
 	struct holder *holder;
-	struct card *card;
-	int r = find_card(driver, uuid, &card, err);
+	struct card *card = find_card(driver, uuid, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	if (!card)
+		return -ENOENT;
 	if (name[0] == '\0' || strlen(name) >= sizeof(come.name))
 		return berth_error_set(err, -EINVAL, "'%s' cannot hold a simulated card: the name is empty or too long",
 		                       name);
@@ -229,11 +227,11 @@ static int sim_inject(struct berth_driver *driver, const char *uuid, const char 
                       struct berth_error *err)
 {
 	struct berth_sim_injection injection;
-	struct card *card;
-	int r = find_card(driver, uuid, &card, err);
+	struct card *card = find_card(driver, uuid, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	if (!card)
+		return -ENOENT;
 	r = berth_sim_inject_parse(what, &injection, err);
 	if (r < 0)
 		return r;
