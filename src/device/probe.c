@@ -16,7 +16,6 @@
 #define SAMPLE_EVERY_MS 1000u
 #define BACKOFF_MS 500u
 #define BACKOFF_MAX_MS 60000u
-#define BACKOFF_FORGET_MS 60000u
 #define SUSPECT_FIRST_MS 5000u
 #define SUSPECT_MAX_MS 60000u
 #define ANSWERS_PER_DISPATCH 128
@@ -27,8 +26,8 @@
 /* A device that is read in turn. */
 struct watched {
 	char uuid[BERTH_DEVICE_UUID_MAX];
-	uint64_t not_before_ms; /* a reading of it went wrong: leave it alone until then; 0 = sound */
-	uint64_t pause_ms;      /* how long it was left alone last */
+	uint64_t pause_ms;      /* a reading of it went wrong: how long it is left alone; 0 = sound */
+	uint64_t not_before_ms; /* until then */
 };
 
 /* As the host knows it. */
@@ -43,7 +42,6 @@ struct berth_probe {
 	uint32_t deadline_ms, sample_every_ms, backoff_first_ms;
 
 	struct berth_probe_child child;
-	uint64_t started_ms;  /* the probe that runs */
 	uint64_t closed_ms;   /* since when its end of the socket is closed; 0 = it is not */
 	uint64_t start_at_ms; /* the next one, while none runs */
 	uint64_t backoff_ms;  /* before the one after that */
@@ -59,7 +57,7 @@ struct berth_probe {
 
 	struct watched watched[BERTH_DEVICES_MAX]; /* in the order of the scan */
 	size_t n_watched;
-	size_t cursor;     /* the next to be read in this round */
+	size_t cursor;     /* of this round: over the sound devices, then over the others */
 	uint64_t round_ms; /* when the next round begins */
 
 	struct berth_tell_book book;
@@ -105,8 +103,6 @@ static void give_up(struct berth_probe *probe, uint64_t now_ms, const struct ber
 	const bool is_news = probe->standing != STANDING_STALE;
 	struct berth_error err;
 
-	if (now_ms - probe->started_ms >= BACKOFF_FORGET_MS)
-		probe->backoff_ms = probe->backoff_first_ms;
 	(void)berth_error_set(&err, what->code, "berth-probe (%s) %s%s%s; the next one starts in %" PRIu64 " ms",
 	                      probe->ops->name, what->text, asked_words(probe), has_device ? probe->asked_uuid : "",
 	                      probe->backoff_ms);
@@ -175,21 +171,31 @@ static void ask(struct berth_probe *probe, uint64_t now_ms, struct berth_probe_q
 		take_closed(probe, now_ms);
 }
 
-/* The next device that may be read in this round; NULL at its end. */
-static const struct watched *next_watched(struct berth_probe *probe, uint64_t now_ms)
+static void begin_next_round(struct berth_probe *probe, uint64_t now_ms)
 {
-	if (now_ms < probe->round_ms)
-		return NULL;
-	while (probe->cursor < probe->n_watched) {
-		const struct watched *watched = &probe->watched[probe->cursor++];
-
-		if (watched->not_before_ms <= now_ms)
-			return watched;
-	}
 	probe->cursor = 0;
 	probe->round_ms += probe->sample_every_ms;
 	if (probe->round_ms <= now_ms)
 		probe->round_ms = now_ms + probe->sample_every_ms;
+	/* Every sound device was read: this probe works, whatever becomes of it. */
+	if (probe->standing == STANDING_ANSWERS)
+		probe->backoff_ms = probe->backoff_first_ms;
+}
+
+/* The next device that may be read in this round; NULL at its end. Sound ones first, so that those that make the probe
+ * hang do not keep the others from being read. */
+static const struct watched *next_watched(struct berth_probe *probe, uint64_t now_ms)
+{
+	if (now_ms < probe->round_ms)
+		return NULL;
+	while (probe->cursor < 2 * probe->n_watched) {
+		const bool is_for_sound = probe->cursor < probe->n_watched;
+		const struct watched *watched = &probe->watched[probe->cursor++ % probe->n_watched];
+
+		if (is_for_sound ? watched->pause_ms == 0 : watched->pause_ms != 0 && watched->not_before_ms <= now_ms)
+			return watched;
+	}
+	begin_next_round(probe, now_ms);
 	return NULL;
 }
 
@@ -344,10 +350,8 @@ static bool receive(struct berth_probe *probe, uint64_t now_ms)
 
 static int start(struct berth_probe *probe, uint64_t now_ms, struct berth_error *err)
 {
-	int r;
+	int r = berth_probe_child_start(&probe->child, probe->argv, err);
 
-	probe->started_ms = now_ms;
-	r = berth_probe_child_start(&probe->child, probe->argv, err);
 	if (r < 0)
 		return r;
 	berth_tell_restart(&probe->book, now_ms);

@@ -3,12 +3,12 @@
 /* Asking the devices without ever waiting for them.
  *
  * berth-probe runs one driver in a process of its own (probe_wire.h). The client below starts it, keeps one question in
- * flight with a deadline, and never blocks. A missed deadline, a probe that ends or one that talks nonsense is killed,
- * or left alone if it cannot be, and a new one is started, with a back-off of 0.5 s doubling to 60 s that is forgotten
- * after a minute without trouble. The card whose reading went wrong is asked less often from then on (5 s doubling to
- * 60 s, until it answers), so that the readings of the others stay fresh. Without readings a card's health becomes
- * unknown, then lost: telemetry/telemetry.h. At most 4 killed probes that do not end are left lying; after that none is
- * started before one ends.
+ * flight with a deadline, and never blocks. A probe that misses a deadline, ends or talks nonsense is killed, or left
+ * alone if it cannot be, and a new one is started, with a back-off of 0.5 s doubling to 60 s until one has read every
+ * sound card. The card whose reading went wrong is suspected: it is read behind the others, and less often (after 5 s,
+ * doubling to 60 s) until it answers, so that the readings of the others stay fresh. Without readings a card's health
+ * becomes unknown, then lost: telemetry/telemetry.h. At most 4 killed probes that do not end are left lying; after that
+ * none is started before one of them ends.
  *
  * Injected faults and loads of the sim driver are told again to a new probe, with the times at which they began.
  *

@@ -104,6 +104,11 @@ static void misbehave(const char *how, const struct berth_probe_question *to)
 			hang();
 		answer_soundly(to, 3);
 	}
+	if (strcmp(how, "two-hang") == 0) {
+		if (to->kind == BERTH_PROBE_SAMPLE && strcmp(to->uuid, "D2") != 0)
+			hang();
+		answer_soundly(to, 3);
+	}
 	if (strcmp(how, "one-vanishes") == 0) {
 		if (to->kind == BERTH_PROBE_SAMPLE && strcmp(to->uuid, "D1") == 0)
 			refuse(to, -ENOENT, "gone");
@@ -350,6 +355,21 @@ static void test_the_others_are_read_while_one_hangs(void **state)
 	end(&seen);
 }
 
+static void test_two_that_hang_do_not_slow_down_the_next_start(void **state)
+{
+	struct seen seen;
+
+	start(&seen, "two-hang");
+	UNTIL(&seen, seen.n_samples[2] >= 5);
+	assert_int_equal(starts_in(seen.dir), 3);
+	assert_int_equal(seen.n_samples[0] + seen.n_samples[1], 0);
+	/* It works now, so that the wait before the next start is the first one again, not the third. */
+	assert_int_equal(shutdown(berth_probe_fd(seen.probe), SHUT_RDWR), 0);
+	UNTIL(&seen, seen.n_stale == 2);
+	assert_true(berth_probe_wake_ms(seen.probe) <= seen.stale_ms + BACKOFF_MS);
+	end(&seen);
+}
+
 static void test_a_device_that_vanished_stops_nothing(void **state)
 {
 	struct seen seen;
@@ -446,6 +466,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_no_devices),
 		cmocka_unit_test(test_starts_are_spaced_out),
 		cmocka_unit_test(test_the_others_are_read_while_one_hangs),
+		cmocka_unit_test(test_two_that_hang_do_not_slow_down_the_next_start),
 		cmocka_unit_test(test_a_device_that_vanished_stops_nothing),
 		cmocka_unit_test(test_injections_are_checked_first),
 		cmocka_unit_test(test_an_injection_outlives_the_probe_it_was_for),

@@ -2,8 +2,8 @@
 #define BERTH_TELEMETRY_EXPOSITION_H
 /* Prometheus' text format 0.0.4, line by line: https://prometheus.io/docs/instrumenting/exposition_formats/
  *
- * A family is opened once, its samples follow at once. Values are whole numbers or thousandths, never floating point, so no
- * locale can turn a point into a comma. Failed allocations stick in the text, as everywhere.
+ * A family is opened once, its samples follow at once. Values are whole numbers or thousandths, never floating point,
+ * so no locale can turn a point into a comma. Failed allocations stick in the text, as everywhere.
  */
 #include "base/text.h"
 

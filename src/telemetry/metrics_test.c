@@ -111,11 +111,10 @@ static void assert_sound(const char *page)
 /* The same by promtool, on a machine that has it. */
 static void assert_promtool(const char *page)
 {
-	FILE *pipe;
+	FILE *pipe = popen(
+		"if command -v promtool >/dev/null; then exec promtool check metrics; else exec cat >/dev/null; fi",
+		"w");
 
-	if (system("command -v promtool >/dev/null 2>&1") != 0)
-		return;
-	pipe = popen("promtool check metrics", "w");
 	assert_non_null(pipe);
 	assert_true(fputs(page, pipe) >= 0);
 	assert_int_equal(pclose(pipe), 0);

@@ -6,13 +6,13 @@
 /* One device, by UUID. */
 struct berth_telemetry_device {
 	char uuid[BERTH_DEVICE_UUID_MAX];
-	uint64_t good_ms;                         /* the last good sample, or when it was first expected */
-	uint32_t n_good;                          /* good samples in a row, up to BERTH_TELEMETRY_OK_SAMPLES */
-	bool is_lost;                             /* it was told lost, or was silent too long, and is not back yet */
+	uint64_t good_ms; /* the last good sample, or when it was first expected */
+	uint32_t n_good;  /* good samples in a row, up to BERTH_TELEMETRY_OK_SAMPLES */
+	bool is_lost;     /* it was told lost, or was silent too long, and is not back yet */
 	bool has_sample;
 	struct berth_sample last;
 	int32_t util_permille[BERTH_TELEMETRY_RING]; /* -1 = unknown */
-	size_t at, n;                             /* where the next goes; how many there are */
+	size_t at, n;                                /* where the next goes; how many there are */
 };
 
 /* Upper ends of the histogram's buckets in seconds; the last bucket has none. */
