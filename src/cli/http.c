@@ -145,6 +145,8 @@ static int feed_head(struct berth_http *http, const char *data, size_t n, size_t
 	if (http->line.len > BERTH_HTTP_HEAD_MAX)
 		return berth_error_set(err, -EFBIG, "an answer with more than %u bytes of headers",
 		                       BERTH_HTTP_HEAD_MAX);
+	if (strncmp(http->line.at, "HTTP/1.", http->line.len < 7 ? http->line.len : 7) != 0)
+		return berth_error_set(err, -EPROTO, "what answers there does not speak HTTP");
 	return is_complete && has_head_ended(&http->line) ? read_head(http, err) : 0;
 }
 

@@ -3,71 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-const char *berth_json_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-bool berth_json_number(const json_t *object, const char *key, uint64_t *ret)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return false;
-	*ret = (uint64_t)json_integer_value(value);
-	return true;
-}
-
-/* The API's moments have milliseconds, which people do not write and berth_moment_parse does not read: they are cut out
- * here. */
-bool berth_moment_read(const char *iso, uint64_t *ret_ms)
-{
-	const size_t whole = strlen("2026-11-30T19:16:54");
-	char plain[BERTH_FORMAT_MAX];
-	uint64_t ms = 0;
-	size_t digits = 0;
-
-	if (strlen(iso) < whole || strlen(iso) >= sizeof(plain))
-		return false;
-	if (iso[whole] == '.') {
-		digits = 1 + strspn(iso + whole + 1, "0123456789");
-		if (digits != 4)
-			return false;
-		for (size_t i = 1; i < digits; i++)
-			ms = ms * 10 + (uint64_t)(iso[whole + i] - '0');
-	}
-	(void)snprintf(plain, sizeof(plain), "%.*s%s", (int)whole, iso, iso + whole + digits);
-	if (berth_moment_parse(plain, 0, ret_ms, NULL) < 0)
-		return false;
-	*ret_ms += ms;
-	return true;
-}
-
-char *berth_moment_send(uint64_t at_ms, char buf[static BERTH_FORMAT_MAX])
-{
-	char *point;
-
-	berth_moment_format(at_ms, buf);
-	point = strchr(buf, '.');
-	if (point)
-		memmove(point, point + 4, strlen(point + 4) + 1);
-	return buf;
-}
-
-bool berth_json_moment(const json_t *object, const char *key, uint64_t *ret_ms)
-{
-	return berth_moment_read(berth_json_text(object, key), ret_ms);
-}
-
-char *berth_json_printable(const json_t *object, const char *key, size_t width)
-{
-	const char *text = berth_json_text(object, key);
-
-	return berth_utf8_printable(*text ? text : "-", width);
-}
+#include "base/clock.h"
+#include "cli/reason.h"
 
 uint64_t berth_job_id(const json_t *job)
 {
@@ -156,19 +93,21 @@ char *berth_job_exit_text(const json_t *job, char buf[static BERTH_FORMAT_MAX])
 static void add_failure(const json_t *job, struct berth_text *text)
 {
 	const char *code = reason_code(job);
+	const bool was_run = strcmp(code, "ExecFailed") != 0 && strcmp(code, "OutputFailed") != 0;
 	uint64_t number = 0;
 
-	if (berth_json_number(job, "signal", &number) && number > 0) {
+	if (was_run && berth_json_number(job, "signal", &number) && number > 0) {
 		const char *name = sigabbrev_np((int)number);
 
 		berth_text_addf(text, "was ended by signal %" PRIu64 "%s%s%s", number, name ? " (" : "",
 		                name ? name : "", name ? ")" : "");
-	} else if (berth_json_number(job, "exit_code", &number)) {
+	} else if (was_run && berth_json_number(job, "exit_code", &number)) {
 		berth_text_addf(text, "failed with exit code %" PRIu64, number);
 	} else if (strcmp(code, "ExitCodeUnknown") == 0) {
 		berth_text_add(text, "ended, and nobody knows its exit code");
 	} else {
-		berth_text_add(text, "failed");
+		berth_text_add(text, "failed: ");
+		berth_reason_words(json_object_get(job, "reason"), berth_clock_wall_ms(), text);
 	}
 }
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "base/units.h"
-#include "cli/job.h"
+#include "cli/field.h"
 
 /* What stands in braces is a parameter; {n:GPU} counts them: "1 GPU", "2 GPUs". How a value is shown follows from its
  * name, see add_value. Names of codes and parameters are the core's. */

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/export.h"
-#include "cli/job.h"
+#include "cli/field.h"
 
 #define GPUS_MAX 1000000 /* what is too many is the daemon's to say */
 #define VARIABLE_PREFIX "BERTH_SUBMIT_"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "cli/client.h"
-#include "cli/job.h"
+#include "cli/field.h"
 #include "cli/paint.h"
 #include "cli/programs.h"
 #include "cli/table.h"
