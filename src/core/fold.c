@@ -59,24 +59,34 @@ static bool is_well_formed(const struct berth_fact *fact)
 
 /* --- room ----------------------------------------------------------------------------------------------------- */
 
-/* The strings that a fact may leave in the state; all of them, since to pin one too many costs nothing. */
+/* The model that a fact may bring: the state also keeps it in lower case. */
+static const char *model_of(const struct berth_fact *fact)
+{
+	switch (fact->kind) {
+	case BERTH_FACT_DEVICE_SEEN:
+		return fact->u.device.model;
+	case BERTH_FACT_JOB_SUBMITTED:
+		return fact->u.submit.request.gpu_model;
+	case BERTH_FACT_JOB_ALTERED:
+		return fact->u.alter.request.gpu_model;
+	case BERTH_FACT_JOB_IMAGE:
+		return fact->u.image.asked.request.gpu_model;
+	default:
+		return "";
+	}
+}
+
+/* All strings of the fact, whether the state will keep them or not: to pin one too many does no harm. */
 static int pin_strings(struct berth_core *core, const struct berth_fact *fact)
 {
-	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END;
-	     field++) {
-		const char *s;
-		int r;
+	int r = berth_strings_pin_lower(&core->strings, model_of(fact));
 
-		if (field->type != BERTH_FIELD_STR)
-			continue;
-		s = *(const char *const *)((const char *)fact + field->offset);
-		r = berth_strings_pin(&core->strings, s);
-		if (r == 0)
-			r = berth_strings_pin_lower(&core->strings, s);
-		if (r < 0)
-			return r;
+	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END && r == 0;
+	     field++) {
+		if (field->type == BERTH_FIELD_STR)
+			r = berth_strings_pin(&core->strings, *(const char *const *)((const char *)fact + field->offset));
 	}
-	return 0;
+	return r;
 }
 
 static int make_room(struct berth_core *core, const struct berth_fact *facts, size_t n)
