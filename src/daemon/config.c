@@ -55,7 +55,7 @@ const struct berth_config_entry berth_config_keys[BERTH_CONFIG_KEYS] = {
 #undef MAX_MS
 #undef FIELD
 
-/* --- types: text to value and back ----------------------------------------------------------------------------- */
+/* --- types: text to value and back ------------------------------------------------------------- */
 
 static int parse_address(const char *text, size_t addr_len, struct berth_listen *listen)
 {
@@ -224,7 +224,7 @@ static const struct {
 	[BERTH_TYPE_LEVEL] = {level_parse, level_format},
 };
 
-/* --- values ----------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------ */
 
 static void *field(struct berth_config *config, enum berth_config_key key)
 {
