@@ -32,7 +32,8 @@ const char *berth_api_user_name(const struct berth_api *api, uid_t uid, char buf
 
 static int open_all(struct berth_api *api, const struct berth_api_options *options, struct berth_error *err)
 {
-	const struct berth_http_options http = {options->socket_path, options->listen_addr, options->listen_port, options->may_move};
+	const struct berth_http_options http = {options->socket_path, options->listen_addr, options->listen_port,
+	                                        options->may_move};
 	const struct berth_http_host host = {api, berth_routes_begin, berth_routes_handle};
 	int r;
 
@@ -49,8 +50,8 @@ static int open_all(struct berth_api *api, const struct berth_api_options *optio
 	return r < 0 ? r : berth_http_open(api->event, &http, &host, &api->http, err);
 }
 
-int berth_api_open(sd_event *event, const struct berth_api_options *options, const struct berth_api_host *host, struct berth_api **ret,
-                   struct berth_error *err)
+int berth_api_open(sd_event *event, const struct berth_api_options *options, const struct berth_api_host *host,
+                   struct berth_api **ret, struct berth_error *err)
 {
 	struct berth_api *api = calloc(1, sizeof(*api));
 	int r;
@@ -106,7 +107,7 @@ uint16_t berth_api_port(const struct berth_api *api)
 	return berth_http_port(api->http);
 }
 
-/* --- what the daemon tells -------------------------------------------------------------------------------------------------- */
+/* --- what the daemon tells ------------------------------------------------------------------- */
 
 /* The job that a fact is about; 0 = none. */
 static uint64_t job_of(const struct berth_fact *fact)
@@ -212,8 +213,10 @@ void berth_api_sample(struct berth_api *api, const char *uuid, const struct bert
 
 	berth_json_open(&json, NULL, '{');
 	berth_json_str(&json, "uuid", uuid);
-	berth_json_u64_or_null(&json, "util_permille", valid & BERTH_SAMPLE_UTIL ? sample->util_permille : UINT64_MAX, UINT64_MAX);
-	berth_json_u64_or_null(&json, "mem_used_bytes", valid & BERTH_SAMPLE_MEM ? sample->mem_used_bytes : UINT64_MAX, UINT64_MAX);
+	berth_json_u64_or_null(&json, "util_permille", valid & BERTH_SAMPLE_UTIL ? sample->util_permille : UINT64_MAX,
+	                       UINT64_MAX);
+	berth_json_u64_or_null(&json, "mem_used_bytes", valid & BERTH_SAMPLE_MEM ? sample->mem_used_bytes : UINT64_MAX,
+	                       UINT64_MAX);
 	berth_json_close(&json, '}');
 	if (data.is_failed)
 		return;

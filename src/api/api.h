@@ -1,8 +1,8 @@
 #ifndef BERTH_API_API_H
 #define BERTH_API_API_H
-/* HTTP, JSON, events: what people and programs outside see. libmicrohttpd runs on the daemon's event loop through its epoll fd; no handler
- * ever waits: an answer that needs a commit is suspended and resumed. A slow, vanished or hostile client costs a bounded buffer and nobody's time.
- * The contract is docs/api.md.
+/* HTTP, JSON, events: what people and programs outside see. libmicrohttpd runs on the daemon's event loop through its
+ * epoll fd; no handler ever waits: an answer that needs a commit is suspended and resumed. A slow, vanished or hostile
+ * client costs a bounded buffer and nobody's time. The contract is docs/api.md.
  */
 #include <systemd/sd-event.h>
 #include "base/error.h"
@@ -15,10 +15,10 @@ struct berth_api;
 
 /* One line of doctor. */
 struct berth_check {
-	const char *name;    /* "disk", "cgroup", "clock" … */
+	const char *name; /* "disk", "cgroup", "clock" … */
 	enum { BERTH_CHECK_OK, BERTH_CHECK_WARN, BERTH_CHECK_FAIL } result;
-	char text[256];      /* what was found */
-	char fix[256];       /* what to do, "" = nothing */
+	char text[256]; /* what was found */
+	char fix[256];  /* what to do, "" = nothing */
 };
 
 /* What the daemon lends the API; borrowed for the API's life. */
@@ -28,30 +28,34 @@ struct berth_api_host {
 	struct berth_engine *engine;
 	struct berth_telemetry *telemetry;
 	const char *node_name;
-	const char *devices_spec;    /* as --devices resolved: "sim:8xA100-80GB" */
+	const char *devices_spec; /* as --devices resolved: "sim:8xA100-80GB" */
 	bool is_simulated;
-	uid_t uid;                   /* whose daemon it is */
+	uid_t uid; /* whose daemon it is */
 	/* defaults of requests that say nothing */
 	uint64_t default_limit_ms, default_grace_ms, max_limit_ms;
 	uint32_t default_gpus, default_requeue;
-	uint64_t (*now_ms)(void *arg);                                                         /* core clock */
-	size_t (*links)(void *arg, const char *uuid, struct berth_link *ret, const char **ret_peer, size_t cap); /* of one device, with the peer's UUID */
-	int (*inject)(void *arg, const char *uuid, const char *what, void (*done)(void *done_arg, int result, const struct berth_error *err), void *done_arg, struct berth_error *err);
+	uint64_t (*now_ms)(void *arg); /* core clock */
+	size_t (*links)(void *arg, const char *uuid, struct berth_link *ret, const char **ret_peer,
+	                size_t cap); /* of one device, with the peer's UUID */
+	int (*inject)(void *arg, const char *uuid, const char *what,
+	              void (*done)(void *done_arg, int result, const struct berth_error *err), void *done_arg,
+	              struct berth_error *err);
 	size_t (*doctor)(void *arg, struct berth_check *ret, size_t cap);
-	char *(*config_json)(void *arg);                                                       /* allocated; schema berth.config/1 */
+	char *(*config_json)(void *arg); /* allocated; schema berth.config/1 */
 	void (*counters)(void *arg, struct berth_telemetry_counters *ret);
 	/* The last scheduler cycle and sample are recent? false fills why, for /healthz. */
 	bool (*is_healthy)(void *arg, struct berth_text *why);
 };
 
 struct berth_api_options {
-	const char *socket_path;  /* unix socket, made 0600 in a private directory */
-	const char *listen_addr;  /* "127.0.0.1", "::1"; NULL = no TCP. Other than loopback is refused */
-	uint16_t listen_port;     /* when taken: a free one is used if may_move */
+	const char *socket_path; /* unix socket, made 0600 in a private directory */
+	const char *listen_addr; /* "127.0.0.1", "::1"; NULL = no TCP. Other than loopback is refused */
+	uint16_t listen_port;    /* when taken: a free one is used if may_move */
 	bool may_move;
 };
 
-BERTH_MUST_USE int berth_api_open(sd_event *event, const struct berth_api_options *options, const struct berth_api_host *host, struct berth_api **ret, struct berth_error *err);
+BERTH_MUST_USE int berth_api_open(sd_event *event, const struct berth_api_options *options,
+                                  const struct berth_api_host *host, struct berth_api **ret, struct berth_error *err);
 /* Stops taking requests, ends event streams, closes. NULL allowed. */
 void berth_api_close(struct berth_api *api);
 uint16_t berth_api_port(const struct berth_api *api); /* 0 = no TCP */
@@ -65,9 +69,11 @@ void berth_api_seen(struct berth_api *api, const struct berth_fact *fact, int re
 void berth_api_progress(struct berth_api *api, uint64_t job, const char *text);
 void berth_api_sample(struct berth_api *api, const char *uuid, const struct berth_sample *sample);
 
-/* The job as `berth show` has it, one JSON object marked "history": true, for its history row. Allocated; NULL when memory is out. */
+/* The job as `berth show` has it, one JSON object marked "history": true, for its history row. Allocated; NULL when
+ * memory is out. */
 char *berth_api_job_json(struct berth_api *api, const struct berth_job *job);
 
-/* English for a reason ("needs 4 GPUs, 1 is free"): written into buf. Shared by why, the queue's text and the log of the daemon. */
+/* English for a reason ("needs 4 GPUs, 1 is free"): written into buf. Shared by why, the queue's text and the log of
+ * the daemon. */
 void berth_reason_text(const struct berth_reason *reason, char *buf, size_t cap);
 #endif

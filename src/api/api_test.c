@@ -53,14 +53,15 @@ static json_t *get(struct berth_fixture *fixture, const char *path, const char *
 static void test_submit_is_listed(void **state)
 {
 	struct berth_fixture *fixture = *state;
-	BERTH_AUTO_ANSWER struct berth_answer answer =
-		berth_ask_unix(fixture, "POST", "/api/v1/jobs", "", "{\"name\":\"train\",\"gpus\":2," SPEC "}");
+	BERTH_AUTO_ANSWER struct berth_answer answer = berth_ask_unix(fixture, "POST", "/api/v1/jobs", "",
+	                                                              "{\"name\":\"train\",\"gpus\":2," SPEC "}");
 	json_t *submitted = parse(&answer, "berth.submit/1");
 	json_t *queue;
 	json_t *job;
 
 	assert_int_equal(answer.status, 201);
-	assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(submitted, "jobs"), 0), "id")), 1);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_array_get(json_object_get(submitted, "jobs"), 0), "id")), 1);
 	json_decref(submitted);
 	berth_fixture_settle(fixture);
 	assert_int_equal(fixture->n_assigned, 1);

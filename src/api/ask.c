@@ -54,7 +54,8 @@ static int take_name(const struct place *at)
 static int take_gpus(const struct place *at)
 {
 	uint64_t n;
-	const int r = take_number(at, 0, GPUS_MAX, "a whole number of cards, 0 or more (parts of a card cannot be asked for)", &n);
+	const int r = take_number(at, 0, GPUS_MAX,
+	                          "a whole number of cards, 0 or more (parts of a card cannot be asked for)", &n);
 
 	if (r == 0)
 		at->ask->request.gpus = (uint32_t)n;
@@ -89,7 +90,8 @@ static int take_index(const struct place *at)
 
 	if (!json_is_null(at->value) && (!json_is_array(at->value) || json_array_size(at->value) == 0))
 		return refuse(at, expected);
-	json_array_foreach(at->value, i, item) {
+	json_array_foreach(at->value, i, item)
+	{
 		const json_int_t index = json_integer_value(item);
 
 		if (!json_is_integer(item) || index < 0 || index > 63 || mask >> index & 1)
@@ -179,7 +181,10 @@ static const struct field {
 struct berth_ask berth_ask_default(const struct berth_api_host *host)
 {
 	return (struct berth_ask){
-		.name = "", .tier = BERTH_TIER_P2, .grace_ms = host->default_grace_ms, .requeue_max = host->default_requeue,
+		.name = "",
+		.tier = BERTH_TIER_P2,
+		.grace_ms = host->default_grace_ms,
+		.requeue_max = host->default_requeue,
 		.request = {.gpus = host->default_gpus, .limit_ms = host->default_limit_ms, .gpu_model = ""}};
 }
 
@@ -197,7 +202,8 @@ static int check_names(json_t *object, bool is_alter, const char *where, struct 
 	return berth_api_check_names(object, known, where, err);
 }
 
-int berth_ask_parse(json_t *object, bool is_alter, const char *where, uint64_t now_ms, struct berth_ask *ask, struct berth_error *err)
+int berth_ask_parse(json_t *object, bool is_alter, const char *where, uint64_t now_ms, struct berth_ask *ask,
+                    struct berth_error *err)
 {
 	int r = check_names(object, is_alter, where, err);
 

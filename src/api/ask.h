@@ -18,9 +18,11 @@ struct berth_ask {
 /* A request that says nothing, by the site's defaults. */
 struct berth_ask berth_ask_default(const struct berth_api_host *host);
 
-/* Read object's fields into ask. is_alter: "hold" and "spec" are unknown then. where: path for messages, "jobs[3]." or "". now_ms: core clock, for begin.
- * Types and ranges are checked here, sense by berth_core_check. 0, or -EINVAL with err: which field, what was expected. */
-BERTH_MUST_USE int berth_ask_parse(json_t *object, bool is_alter, const char *where, uint64_t now_ms, struct berth_ask *ask, struct berth_error *err);
+/* Read object's fields into ask. is_alter: "hold" and "spec" are unknown then. where: path for messages, "jobs[3]." or
+ * "". now_ms: core clock, for begin. Types and ranges are checked here, sense by berth_core_check. 0, or -EINVAL with
+ * err: which field, what was expected. */
+BERTH_MUST_USE int berth_ask_parse(json_t *object, bool is_alter, const char *where, uint64_t now_ms,
+                                   struct berth_ask *ask, struct berth_error *err);
 /* Longer than the site allows? Then false and err says what is allowed. max_ms 0 or UINT64_MAX = no maximum. */
 bool berth_ask_is_within(const struct berth_ask *ask, uint64_t max_ms, struct berth_error *err);
 #endif

@@ -65,7 +65,9 @@ static int load_key(struct berth_auth *auth, struct berth_store *store, struct b
 	int r = berth_store_setting_get(store, KEY_SETTING, &kept);
 
 	if (r == 0 && kept)
-		return bytes_of(kept, auth->key, SECRET) == 0 ? 0 : berth_error_set(err, -EBADMSG, "the stored key of web sessions is damaged");
+		return bytes_of(kept, auth->key, SECRET) == 0
+		               ? 0
+		               : berth_error_set(err, -EBADMSG, "the stored key of web sessions is damaged");
 	if (r < 0 && r != -ENOENT)
 		return berth_error_errno(err, r, "read the key of web sessions");
 	r = make_secret(auth->key, hex);
@@ -162,7 +164,8 @@ char *berth_auth_session_make(struct berth_auth *auth, uid_t uid, uint64_t now_m
 
 	if (make_secret(nonce, nonce_hex) < 0)
 		return NULL;
-	n = snprintf(text, sizeof(text), "%u.%" PRIu64 ".%s", (unsigned)uid, now_ms + BERTH_SESSION_LIFE_S * UINT64_C(1000), nonce_hex);
+	n = snprintf(text, sizeof(text), "%u.%" PRIu64 ".%s", (unsigned)uid,
+	             now_ms + BERTH_SESSION_LIFE_S * UINT64_C(1000), nonce_hex);
 	mac_of(auth, text, (size_t)n, mac);
 	hex_of(mac, sizeof(mac), mac_hex);
 	return asprintf(&session, "%s.%s", text, mac_hex) < 0 ? NULL : session;
@@ -196,7 +199,8 @@ bool berth_auth_session_check(const struct berth_auth *auth, const char *session
 	mac_of(auth, session, (size_t)(dot - session), mac);
 	if (!memeql_sec(mac, given, sizeof(mac)))
 		return false;
-	if (take_number(&at, UINT32_MAX - 1, &uid) < 0 || take_number(&at, UINT64_MAX, &until_ms) < 0 || now_ms >= until_ms)
+	if (take_number(&at, UINT32_MAX - 1, &uid) < 0 || take_number(&at, UINT64_MAX, &until_ms) < 0 ||
+	    now_ms >= until_ms)
 		return false;
 	*ret_uid = (uid_t)uid;
 	return true;
@@ -221,7 +225,8 @@ bool berth_auth_is_our_host(const char *host, uint16_t port)
 	/* A browser leaves the port out when it is the scheme's own. */
 	if (host && port == 80 && is_loopback(host))
 		return true;
-	if (!colon || (size_t)(colon - host) >= sizeof(name) || berth_number_parse(colon + 1, "port", 1, UINT16_MAX, &given, NULL) < 0)
+	if (!colon || (size_t)(colon - host) >= sizeof(name) ||
+	    berth_number_parse(colon + 1, "port", 1, UINT16_MAX, &given, NULL) < 0)
 		return false;
 	memcpy(name, host, (size_t)(colon - host));
 	name[colon - host] = '\0';
@@ -232,5 +237,6 @@ bool berth_auth_is_our_origin(const char *origin, uint16_t port)
 {
 	static const char scheme[] = "http://";
 
-	return origin && strncasecmp(origin, scheme, sizeof(scheme) - 1) == 0 && berth_auth_is_our_host(origin + sizeof(scheme) - 1, port);
+	return origin && strncasecmp(origin, scheme, sizeof(scheme) - 1) == 0 &&
+	       berth_auth_is_our_host(origin + sizeof(scheme) - 1, port);
 }

@@ -16,7 +16,7 @@ struct reading {
 	uid_t uid;
 	const char *user;
 	uint64_t now_ms;
-	json_t *env;          /* referenced: of the job before */
+	json_t *env; /* referenced: of the job before */
 	char env_key[65];
 	const char *spec_text; /* borrowed from the last specification's blob: the next is often the same */
 	struct berth_error *err;
@@ -64,7 +64,8 @@ static int inherit_env(const struct reading *reading, json_t *spec)
 	return json_object_set(spec, "env", reading->env) < 0 ? -ENOMEM : 0;
 }
 
-/* The environment goes under its own key, once: hundreds of jobs come from one shell. In the specification only the key stays. */
+/* The environment goes under its own key, once: hundreds of jobs come from one shell. In the specification only the key
+ * stays. */
 static int store_env(struct reading *reading, json_t *spec)
 {
 	json_t *env = json_object_get(spec, "env");
@@ -147,7 +148,8 @@ static int read_job(struct reading *reading, size_t i, json_t *object)
 	if (r < 0)
 		return r;
 	if (!json_is_object(spec))
-		return berth_error_set(reading->err, -EINVAL, "%sspec must be an object: what to run, where, with which environment", where);
+		return berth_error_set(reading->err, -EINVAL,
+		                       "%sspec must be an object: what to run, where, with which environment", where);
 	if (!berth_ask_is_within(&ask, reading->host->max_limit_ms, reading->err))
 		return -ERANGE;
 	(void)snprintf(where + strlen(where), sizeof(where) - strlen(where), "spec.");
@@ -155,10 +157,16 @@ static int read_job(struct reading *reading, size_t i, json_t *object)
 	if (r < 0)
 		return r;
 	berth_fact_init(fact, BERTH_FACT_JOB_SUBMITTED);
-	fact->u.submit = (struct berth_fact_submit){
-		.uid = reading->uid, .user = reading->user, .name = ask.name[0] ? ask.name : default_name(spec), .spec = batch->specs[i],
-		.request = ask.request, .tier = ask.tier, .is_held = ask.is_held, .begin_ms = ask.begin_ms, .grace_ms = ask.grace_ms,
-		.requeue_max = ask.requeue_max};
+	fact->u.submit = (struct berth_fact_submit){.uid = reading->uid,
+	                                            .user = reading->user,
+	                                            .name = ask.name[0] ? ask.name : default_name(spec),
+	                                            .spec = batch->specs[i],
+	                                            .request = ask.request,
+	                                            .tier = ask.tier,
+	                                            .is_held = ask.is_held,
+	                                            .begin_ms = ask.begin_ms,
+	                                            .grace_ms = ask.grace_ms,
+	                                            .requeue_max = ask.requeue_max};
 	return 0;
 }
 
@@ -180,17 +188,20 @@ static int read_jobs(struct reading *reading)
 	return r;
 }
 
-int berth_batch_read(const struct berth_api_host *host, json_t *root, uid_t uid, const char *user, struct berth_batch *ret, struct berth_error *err)
+int berth_batch_read(const struct berth_api_host *host, json_t *root, uid_t uid, const char *user,
+                     struct berth_batch *ret, struct berth_error *err)
 {
 	struct berth_batch batch = {.root = root, .is_array = json_is_array(root)};
-	struct reading reading = {.host = host, .batch = &batch, .uid = uid, .user = user, .now_ms = host->now_ms(host->arg), .err = err};
+	struct reading reading = {
+		.host = host, .batch = &batch, .uid = uid, .user = user, .now_ms = host->now_ms(host->arg), .err = err};
 	int r;
 
 	batch.n = batch.is_array ? json_array_size(root) : 1;
 	if (batch.n == 0)
 		r = berth_error_set(err, -EINVAL, "the array holds no job");
 	else if (batch.n > BERTH_BATCH_MAX)
-		r = berth_error_set(err, -ERANGE, "%zu jobs at once are more than the %u that one submission may hold", batch.n, BERTH_BATCH_MAX);
+		r = berth_error_set(err, -ERANGE, "%zu jobs at once are more than the %u that one submission may hold",
+		                    batch.n, BERTH_BATCH_MAX);
 	else
 		r = read_jobs(&reading);
 	json_decref(reading.env);

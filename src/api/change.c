@@ -8,7 +8,8 @@
 #include "api/refuse.h"
 #include "base/units.h"
 
-static void on_changed(struct berth_api *api, struct berth_exchange *request, int result, const struct berth_fact *facts, size_t n)
+static void on_changed(struct berth_api *api, struct berth_exchange *request, int result,
+                       const struct berth_fact *facts, size_t n)
 {
 	/* The core may have forgotten it meanwhile; the history has it then. */
 	if (result < 0 && result != -ESTALE)
@@ -17,7 +18,8 @@ static void on_changed(struct berth_api *api, struct berth_exchange *request, in
 		berth_get_job(api, request);
 }
 
-/* The job that the path names, or NULL with the request answered. A job of the history cannot be changed, only cancelled (which is nothing). */
+/* The job that the path names, or NULL with the request answered. A job of the history cannot be changed, only
+ * cancelled (which is nothing). */
 static const struct berth_job *find(struct berth_api *api, struct berth_exchange *request)
 {
 	const struct berth_job *job = NULL;
@@ -61,7 +63,8 @@ void berth_post_cancel(struct berth_api *api, struct berth_exchange *request)
 	uint64_t id;
 
 	/* One that is over and forgotten: cancelling it is no error. */
-	if (berth_number_parse(request->arg, "job", 1, INT64_MAX, &id, NULL) == 0 && !berth_core_job(berth_api_core(api), id))
+	if (berth_number_parse(request->arg, "job", 1, INT64_MAX, &id, NULL) == 0 &&
+	    !berth_core_job(berth_api_core(api), id))
 		berth_get_job(api, request);
 	else
 		ask(api, request, BERTH_FACT_JOB_CANCEL_ASKED);
@@ -82,22 +85,30 @@ void berth_post_requeue(struct berth_api *api, struct berth_exchange *request)
 	ask(api, request, BERTH_FACT_JOB_REQUEUE_ASKED);
 }
 
-static void alter(struct berth_api *api, struct berth_exchange *request, const struct berth_job *job, const struct berth_ask *ask)
+static void alter(struct berth_api *api, struct berth_exchange *request, const struct berth_job *job,
+                  const struct berth_ask *ask)
 {
 	struct berth_fact fact;
 	char buf[24];
 
 	berth_fact_init(&fact, BERTH_FACT_JOB_ALTERED);
-	fact.u.alter = (struct berth_fact_alter){
-		.job = job->id, .fields = ask->fields, .by = berth_api_user_name(api, request->uid, buf), .name = ask->name, .tier = ask->tier,
-		.begin_ms = ask->begin_ms, .grace_ms = ask->grace_ms, .requeue_max = ask->requeue_max, .request = ask->request};
+	fact.u.alter = (struct berth_fact_alter){.job = job->id,
+	                                         .fields = ask->fields,
+	                                         .by = berth_api_user_name(api, request->uid, buf),
+	                                         .name = ask->name,
+	                                         .tier = ask->tier,
+	                                         .begin_ms = ask->begin_ms,
+	                                         .grace_ms = ask->grace_ms,
+	                                         .requeue_max = ask->requeue_max,
+	                                         .request = ask->request};
 	check_and_post(api, request, &fact);
 }
 
 static void parse_and_alter(struct berth_api *api, struct berth_exchange *request, json_t *body)
 {
 	const struct berth_refusal bad = {MHD_HTTP_BAD_REQUEST, "BadField", NULL, NULL};
-	const struct berth_refusal too_long = {MHD_HTTP_UNPROCESSABLE_CONTENT, "LimitTooLong", NULL, "Save checkpoints and resume in a second job."};
+	const struct berth_refusal too_long = {MHD_HTTP_UNPROCESSABLE_CONTENT, "LimitTooLong", NULL,
+	                                       "Save checkpoints and resume in a second job."};
 	const struct berth_job *job = find(api, request);
 	struct berth_ask ask;
 	struct berth_error err;
@@ -105,9 +116,12 @@ static void parse_and_alter(struct berth_api *api, struct berth_exchange *reques
 	if (!job)
 		return;
 	/* What is not given stays as it is. */
-	ask = (struct berth_ask){
-		.name = job->asked.name, .tier = job->asked.tier, .begin_ms = job->asked.begin_ms, .grace_ms = job->asked.grace_ms,
-		.requeue_max = job->asked.requeue_max, .request = job->asked.request};
+	ask = (struct berth_ask){.name = job->asked.name,
+	                         .tier = job->asked.tier,
+	                         .begin_ms = job->asked.begin_ms,
+	                         .grace_ms = job->asked.grace_ms,
+	                         .requeue_max = job->asked.requeue_max,
+	                         .request = job->asked.request};
 	if (!json_is_object(body))
 		berth_reply_error(request, &bad, "The body must be an object with the fields to alter.");
 	else if (berth_ask_parse(body, true, "", berth_api_now(api), &ask, &err) < 0)

@@ -66,7 +66,8 @@ void berth_double_engine_answer(struct berth_engine *engine)
 	}
 }
 
-void berth_engine_log(struct berth_engine *engine, uint64_t job, uint64_t offset, uint32_t length, berth_engine_log_done *done, void *arg)
+void berth_engine_log(struct berth_engine *engine, uint64_t job, uint64_t offset, uint32_t length,
+                      berth_engine_log_done *done, void *arg)
 {
 	const struct read read = {offset, length, done, arg};
 
@@ -119,7 +120,8 @@ void berth_jobspec_fini(struct berth_jobspec *spec)
 	json_decref(spec->env);
 }
 
-char *berth_jobspec_path(const char *pattern, const char *cwd, const struct berth_job *job, const char *node, struct berth_error *err)
+char *berth_jobspec_path(const char *pattern, const char *cwd, const struct berth_job *job, const char *node,
+                         struct berth_error *err)
 {
 	char *path = NULL;
 

@@ -61,7 +61,8 @@ struct berth_double_ledger_knobs *berth_double_knobs(struct berth_ledger *ledger
 	return &ledger->knobs;
 }
 
-int berth_ledger_open(const char *dir, const struct berth_ledger_host *host, struct berth_ledger **ret, struct berth_error *err)
+int berth_ledger_open(const char *dir, const struct berth_ledger_host *host, struct berth_ledger **ret,
+                      struct berth_error *err)
 {
 	struct berth_ledger *ledger = calloc(1, sizeof(*ledger));
 
@@ -79,7 +80,8 @@ void berth_ledger_close(struct berth_ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->n_posts; i++)
 		if (ledger->post[i].done)
-			ledger->post[i].done(ledger->post[i].done_arg, -ECANCELED, ledger->post[i].facts, ledger->post[i].n);
+			ledger->post[i].done(ledger->post[i].done_arg, -ECANCELED, ledger->post[i].facts,
+			                     ledger->post[i].n);
 	for (size_t i = 0; i < ledger->n_rows; i++) {
 		free(ledger->row[i].user);
 		free(ledger->row[i].state);
@@ -235,7 +237,7 @@ int berth_ledger_fd(const struct berth_ledger *ledger)
 	return ledger->fd;
 }
 
-/* --- the store's side ----------------------------------------------------------------------------------------------------- */
+/* --- the store's side ------------------------------------------------------------------------ */
 
 /* Good enough a key for tests: two hashes. */
 void berth_blob_make(struct berth_blob *blob, const void *body, size_t len)
@@ -247,7 +249,8 @@ void berth_blob_make(struct berth_blob *blob, const void *body, size_t len)
 		h = (h ^ ((const unsigned char *)body)[i]) * 1099511628211u;
 		g = g * 31 + ((const unsigned char *)body)[i];
 	}
-	(void)snprintf(blob->key, sizeof(blob->key), "%016llx%016llx%032x", (unsigned long long)h, (unsigned long long)g, 0);
+	(void)snprintf(blob->key, sizeof(blob->key), "%016llx%016llx%032x", (unsigned long long)h,
+	               (unsigned long long)g, 0);
 	blob->body = body;
 	blob->len = len;
 }
@@ -270,7 +273,8 @@ size_t berth_double_blob_count(const struct berth_ledger *ledger)
 	return ledger->n_blobs;
 }
 
-int berth_store_submission(struct berth_store *store, uint32_t uid, const char *key, uint64_t *ret_first, uint32_t *ret_n)
+int berth_store_submission(struct berth_store *store, uint32_t uid, const char *key, uint64_t *ret_first,
+                           uint32_t *ret_n)
 {
 	const struct berth_ledger *ledger = of(store);
 
@@ -283,7 +287,8 @@ int berth_store_submission(struct berth_store *store, uint32_t uid, const char *
 	return 0;
 }
 
-void berth_double_history_add(struct berth_ledger *ledger, uint64_t job, const char *user, const char *state, const char *json)
+void berth_double_history_add(struct berth_ledger *ledger, uint64_t job, const char *user, const char *state,
+                              const char *json)
 {
 	assert(ledger->n_rows < ROWS_MAX);
 	ledger->row[ledger->n_rows++] = (struct row){job, strdup(user), strdup(state), strdup(json)};
@@ -300,7 +305,8 @@ int berth_store_history(struct berth_store *store, const struct berth_history_qu
 		const struct row *row = &ledger->row[i];
 
 		if ((query->job && row->job != query->job) || (query->user && strcmp(query->user, row->user) != 0) ||
-		    (query->state && strcmp(query->state, row->state) != 0) || (query->before_job && row->job >= query->before_job))
+		    (query->state && strcmp(query->state, row->state) != 0) ||
+		    (query->before_job && row->job >= query->before_job))
 			continue;
 		given++;
 		r = each(arg, row->job, row->json);

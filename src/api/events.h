@@ -2,9 +2,10 @@
 #define BERTH_API_EVENTS_H
 /* What changed lately, for event streams: one ring for everybody.
  *
- * The ring holds what changed, not how: a stream writes the job or device as it is when it gets that far. So a reader costs a position in
- * the ring and nothing else, a slow one skips states that are over, and one that is overtaken by the ring is told to read the lists again.
- * Progress and samples are notices: the last few hundred are kept as text, without a number, and a slow reader misses some.
+ * The ring holds what changed, not how: a stream writes the job or device as it is when it gets that far. So a reader
+ * costs a position in the ring and nothing else, a slow one skips states that are over, and one that is overtaken by
+ * the ring is told to read the lists again. Progress and samples are notices: the last few hundred are kept as text,
+ * without a number, and a slow reader misses some.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,11 +43,11 @@ struct berth_cursor {
 };
 /* The end: only what comes. */
 struct berth_cursor berth_events_end(const struct berth_events *events);
-/* Behind the changes of fact since. false when they are not held any more, or since is not of this journal: the reader must read the lists
- * again; the cursor then stands at the end. now_seq: the last fact there is. */
+/* Behind the changes of fact since. false when they are not held any more, or since is not of this journal: the reader
+ * must read the lists again; the cursor then stands at the end. now_seq: the last fact there is. */
 bool berth_events_seek(const struct berth_events *events, uint64_t since, uint64_t now_seq, struct berth_cursor *ret);
-/* 1 and the next change; 0 there is none; -ESTALE the ring overtook the reader (the cursor is moved to the end). A change
- * that a later one of the same fact or of the next few repeats is left out. */
+/* 1 and the next change; 0 there is none; -ESTALE the ring overtook the reader (the cursor is moved to the end). A
+ * change that a later one of the same fact or of the next few repeats is left out. */
 int berth_events_next_change(const struct berth_events *events, struct berth_cursor *cursor, struct berth_change *ret);
 /* The next notice; NULL when there is none. Borrowed until the next notice is added. */
 const struct berth_notice *berth_events_next_notice(const struct berth_events *events, struct berth_cursor *cursor);

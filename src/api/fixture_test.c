@@ -61,8 +61,9 @@ static size_t links_of(void *arg, const char *uuid, struct berth_link *ret, cons
 	return 1;
 }
 
-static int inject(void *arg, const char *uuid, const char *what, void (*done)(void *done_arg, int result, const struct berth_error *err),
-                  void *done_arg, struct berth_error *err)
+static int inject(void *arg, const char *uuid, const char *what,
+                  void (*done)(void *done_arg, int result, const struct berth_error *err), void *done_arg,
+                  struct berth_error *err)
 {
 	struct berth_fixture *fixture = arg;
 	struct berth_error told = {0};
@@ -78,7 +79,8 @@ static int inject(void *arg, const char *uuid, const char *what, void (*done)(vo
 
 static size_t doctor(void *arg, struct berth_check *ret, size_t cap)
 {
-	ret[0] = (struct berth_check){.name = "disk", .result = BERTH_CHECK_WARN, .text = "2 % free", .fix = "free some"};
+	ret[0] = (struct berth_check){
+		.name = "disk", .result = BERTH_CHECK_WARN, .text = "2 % free", .fix = "free some"};
 	ret[1] = (struct berth_check){.name = "clock", .result = BERTH_CHECK_OK, .text = "fine"};
 	return 2;
 }
@@ -104,7 +106,8 @@ static bool is_healthy(void *arg, struct berth_text *why)
 
 static void open_api(struct berth_fixture *fixture)
 {
-	const struct berth_api_options options = {.socket_path = fixture->socket_path, .listen_addr = "127.0.0.1", .listen_port = 0};
+	const struct berth_api_options options = {
+		.socket_path = fixture->socket_path, .listen_addr = "127.0.0.1", .listen_port = 0};
 	struct berth_error err = {0};
 	int r = berth_api_open(fixture->event, &options, &fixture->host, &fixture->api, &err);
 
@@ -119,7 +122,8 @@ static void add_devices(struct berth_fixture *fixture)
 	char uuid[16];
 
 	berth_fact_init(&fact, BERTH_FACT_POLICY_SET);
-	fact.u.policy = (struct berth_fact_policy){.backoff_first_ms = 10000, .backoff_max_ms = 600000, .retain_ms = 3600000};
+	fact.u.policy = (struct berth_fact_policy){
+		.backoff_first_ms = 10000, .backoff_max_ms = 600000, .retain_ms = 3600000};
 	berth_fixture_fact(fixture, &fact);
 	berth_fact_init(&fact, BERTH_FACT_NODE_SEEN);
 	fact.u.node = (struct berth_fact_node){1, "gpu01"};
@@ -127,7 +131,12 @@ static void add_devices(struct berth_fixture *fixture)
 	for (uint32_t i = 0; i < BERTH_FIXTURE_GPUS; i++) {
 		(void)snprintf(uuid, sizeof(uuid), "SIM-%u", i);
 		berth_fact_init(&fact, BERTH_FACT_DEVICE_SEEN);
-		fact.u.device = (struct berth_fact_device){.node = 1, .index = i, .uuid = uuid, .kind = "gpu", .model = "A100-80GB", .mem_bytes = 80 * GIB};
+		fact.u.device = (struct berth_fact_device){.node = 1,
+		                                           .index = i,
+		                                           .uuid = uuid,
+		                                           .kind = "gpu",
+		                                           .model = "A100-80GB",
+		                                           .mem_bytes = 80 * GIB};
 		berth_fixture_fact(fixture, &fact);
 		berth_fact_init(&fact, BERTH_FACT_DEVICE_HEALTH);
 		fact.u.health = (struct berth_fact_device_health){i + 1, BERTH_HEALTH_OK};
@@ -148,14 +157,28 @@ void berth_fixture_open(struct berth_fixture *fixture)
 	assert(r >= 0);
 	r = berth_ledger_open(fixture->dir, &ledger, &fixture->ledger, &err);
 	assert(r == 0);
-	r = sd_event_add_io(fixture->event, &fixture->ledger_io, berth_ledger_fd(fixture->ledger), EPOLLIN, on_ledger, fixture);
+	r = sd_event_add_io(fixture->event, &fixture->ledger_io, berth_ledger_fd(fixture->ledger), EPOLLIN, on_ledger,
+	                    fixture);
 	assert(r >= 0);
 	fixture->engine = berth_double_engine_new();
-	fixture->host = (struct berth_api_host){
-		.arg = fixture, .ledger = fixture->ledger, .engine = fixture->engine, .node_name = "gpu01", .devices_spec = "sim:8xA100-80GB",
-		.is_simulated = true, .uid = getuid(), .default_limit_ms = 86400000, .default_grace_ms = 30000, .max_limit_ms = 7 * 86400000u,
-		.default_gpus = 1, .now_ms = now_of, .links = links_of, .inject = inject, .doctor = doctor, .config_json = config_json,
-		.counters = counters, .is_healthy = is_healthy};
+	fixture->host = (struct berth_api_host){.arg = fixture,
+	                                        .ledger = fixture->ledger,
+	                                        .engine = fixture->engine,
+	                                        .node_name = "gpu01",
+	                                        .devices_spec = "sim:8xA100-80GB",
+	                                        .is_simulated = true,
+	                                        .uid = getuid(),
+	                                        .default_limit_ms = 86400000,
+	                                        .default_grace_ms = 30000,
+	                                        .max_limit_ms = 7 * 86400000u,
+	                                        .default_gpus = 1,
+	                                        .now_ms = now_of,
+	                                        .links = links_of,
+	                                        .inject = inject,
+	                                        .doctor = doctor,
+	                                        .config_json = config_json,
+	                                        .counters = counters,
+	                                        .is_healthy = is_healthy};
 	add_devices(fixture);
 	open_api(fixture);
 }
@@ -215,7 +238,8 @@ void berth_fixture_start(struct berth_fixture *fixture, uint64_t job)
 	struct berth_fact fact;
 
 	berth_fact_init(&fact, BERTH_FACT_ATTEMPT_STARTED);
-	fact.u.started = (struct berth_fact_started){job, berth_core_job(berth_ledger_core(fixture->ledger), job)->attempt, 4711};
+	fact.u.started = (struct berth_fact_started){
+		job, berth_core_job(berth_ledger_core(fixture->ledger), job)->attempt, 4711};
 	berth_fixture_fact(fixture, &fact);
 }
 
@@ -225,13 +249,16 @@ void berth_fixture_end(struct berth_fixture *fixture, uint64_t job, int exit_cod
 
 	berth_fact_init(&fact, BERTH_FACT_ATTEMPT_ENDED);
 	fact.u.ended = (struct berth_fact_ended){
-		.job = job, .attempt = berth_core_job(berth_ledger_core(fixture->ledger), job)->attempt, .exit_code = exit_code,
-		.started_ms = fixture->now_ms, .ended_ms = fixture->now_ms};
+		.job = job,
+		.attempt = berth_core_job(berth_ledger_core(fixture->ledger), job)->attempt,
+		.exit_code = exit_code,
+		.started_ms = fixture->now_ms,
+		.ended_ms = fixture->now_ms};
 	berth_fixture_fact(fixture, &fact);
 	berth_fixture_settle(fixture);
 }
 
-/* --- the client ------------------------------------------------------------------------------------------------------------ */
+/* --- the client ------------------------------------------------------------------------------ */
 
 int berth_client_unix(struct berth_fixture *fixture)
 {
@@ -246,7 +273,9 @@ int berth_client_unix(struct berth_fixture *fixture)
 
 int berth_client_tcp(struct berth_fixture *fixture)
 {
-	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(berth_api_port(fixture->api)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+	                           .sin_port = htons(berth_api_port(fixture->api)),
+	                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert(fd >= 0 && connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0);
@@ -338,7 +367,8 @@ void berth_answer_fini(struct berth_answer *answer)
 	*answer = (struct berth_answer){0};
 }
 
-static struct berth_answer ask(struct berth_fixture *fixture, int fd, const char *method, const char *path, const char *headers, const char *body)
+static struct berth_answer ask(struct berth_fixture *fixture, int fd, const char *method, const char *path,
+                               const char *headers, const char *body)
 {
 	BERTH_AUTO_TEXT struct berth_text request = {0};
 	struct berth_answer answer;
@@ -354,7 +384,8 @@ static struct berth_answer ask(struct berth_fixture *fixture, int fd, const char
 	return answer;
 }
 
-struct berth_answer berth_ask_unix(struct berth_fixture *fixture, const char *method, const char *path, const char *headers, const char *body)
+struct berth_answer berth_ask_unix(struct berth_fixture *fixture, const char *method, const char *path,
+                                   const char *headers, const char *body)
 {
 	BERTH_AUTO_TEXT struct berth_text all = {0};
 
@@ -362,7 +393,8 @@ struct berth_answer berth_ask_unix(struct berth_fixture *fixture, const char *me
 	return ask(fixture, berth_client_unix(fixture), method, path, all.at, body);
 }
 
-struct berth_answer berth_ask_tcp(struct berth_fixture *fixture, const char *method, const char *path, const char *headers, const char *body)
+struct berth_answer berth_ask_tcp(struct berth_fixture *fixture, const char *method, const char *path,
+                                  const char *headers, const char *body)
 {
 	return ask(fixture, berth_client_tcp(fixture), method, path, headers, body);
 }
@@ -382,6 +414,7 @@ char *berth_sign_in(struct berth_fixture *fixture)
 	cookie = strstr(answer.head, "Set-Cookie: ");
 	assert(cookie);
 	cookie += strlen("Set-Cookie: ");
-	assert(asprintf(&headers, "%sOrigin: http://127.0.0.1:%u\r\nCookie: %.*s\r\n", host, port, (int)strcspn(cookie, ";"), cookie) > 0);
+	assert(asprintf(&headers, "%sOrigin: http://127.0.0.1:%u\r\nCookie: %.*s\r\n", host, port,
+	                (int)strcspn(cookie, ";"), cookie) > 0);
 	return headers;
 }

@@ -1,7 +1,7 @@
 #ifndef BERTH_API_FIXTURE_TEST_H
 #define BERTH_API_FIXTURE_TEST_H
-/* A whole API in a temporary directory over a ledger and an engine, with a client that turns the loop by itself: one thread,
- * so that nothing in a test depends on time.
+/* A whole API in a temporary directory over a ledger and an engine, with a client that turns the loop by itself: one
+ * thread, so that nothing in a test depends on time.
  */
 #include <systemd/sd-event.h>
 #include "api/api.h"
@@ -17,12 +17,12 @@ struct berth_fixture {
 	struct berth_engine *engine;
 	struct berth_api *api;
 	struct berth_api_host host;
-	uint64_t now_ms;          /* the core clock; tests move it */
+	uint64_t now_ms; /* the core clock; tests move it */
 	bool is_simulated;
-	const char *injected;     /* what the last injection said */
+	const char *injected; /* what the last injection said */
 	int inject_result;
-	bool is_sick;             /* for /healthz */
-	uint64_t assigned[64];    /* jobs that the core started, in order */
+	bool is_sick;          /* for /healthz */
+	uint64_t assigned[64]; /* jobs that the core started, in order */
 	uint32_t n_assigned;
 };
 
@@ -57,9 +57,11 @@ struct berth_answer berth_client_read(struct berth_fixture *fixture, int fd);
 /* Read what comes until it holds this text, at most 2 s; appended to buf (a stream's bytes). false: it did not come. */
 bool berth_client_await(struct berth_fixture *fixture, int fd, struct berth_text *buf, const char *text);
 /* A whole exchange on a fresh unix connection. body NULL = none; headers: lines with CRLF, or "". */
-struct berth_answer berth_ask_unix(struct berth_fixture *fixture, const char *method, const char *path, const char *headers, const char *body);
+struct berth_answer berth_ask_unix(struct berth_fixture *fixture, const char *method, const char *path,
+                                   const char *headers, const char *body);
 /* The same over TCP, without any header but those given. */
-struct berth_answer berth_ask_tcp(struct berth_fixture *fixture, const char *method, const char *path, const char *headers, const char *body);
+struct berth_answer berth_ask_tcp(struct berth_fixture *fixture, const char *method, const char *path,
+                                  const char *headers, const char *body);
 /* Headers of a signed-in page: Host, Origin and cookie. Allocated. */
 char *berth_sign_in(struct berth_fixture *fixture);
 #endif

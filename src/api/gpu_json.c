@@ -9,8 +9,10 @@
 #define IDLE_MS 60000u
 #define IDLE_SAMPLES 60u
 
-static const char *const link_kinds[] = {
-	[BERTH_LINK_UNKNOWN] = "unknown", [BERTH_LINK_PCIE] = "pcie", [BERTH_LINK_NVLINK] = "nvlink", [BERTH_LINK_NVSWITCH] = "nvswitch"};
+static const char *const link_kinds[] = {[BERTH_LINK_UNKNOWN] = "unknown",
+                                         [BERTH_LINK_PCIE] = "pcie",
+                                         [BERTH_LINK_NVLINK] = "nvlink",
+                                         [BERTH_LINK_NVSWITCH] = "nvswitch"};
 
 /* Held for a minute, and no sample of the last minute shows it at work. */
 static bool is_idle(const struct berth_api *api, const struct berth_device *device)
@@ -51,13 +53,15 @@ static const char *health_of(const struct berth_device *device)
 static void write_sample(const struct berth_api *api, struct berth_json *json, const struct berth_device *device)
 {
 	struct berth_sample sample = {0};
-	const bool is_known =
-		berth_telemetry_latest(api->host.telemetry, device->uuid, berth_clock_boot_ms(), SAMPLE_AGE_MS, &sample);
+	const bool is_known = berth_telemetry_latest(api->host.telemetry, device->uuid, berth_clock_boot_ms(),
+	                                             SAMPLE_AGE_MS, &sample);
 	const uint32_t valid = is_known ? sample.valid : 0;
 
 	berth_json_u64(json, "mem_total_bytes", device->mem_bytes);
-	berth_json_u64_or_null(json, "mem_used_bytes", valid & BERTH_SAMPLE_MEM ? sample.mem_used_bytes : UINT64_MAX, UINT64_MAX);
-	berth_json_u64_or_null(json, "util_permille", valid & BERTH_SAMPLE_UTIL ? sample.util_permille : UINT64_MAX, UINT64_MAX);
+	berth_json_u64_or_null(json, "mem_used_bytes", valid & BERTH_SAMPLE_MEM ? sample.mem_used_bytes : UINT64_MAX,
+	                       UINT64_MAX);
+	berth_json_u64_or_null(json, "util_permille", valid & BERTH_SAMPLE_UTIL ? sample.util_permille : UINT64_MAX,
+	                       UINT64_MAX);
 	berth_json_null(json, "temp_c");
 	berth_json_null(json, "power_mw");
 	berth_json_null(json, "power_cap_mw");

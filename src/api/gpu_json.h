@@ -4,7 +4,8 @@
 #include "api/server.h"
 
 /* device: borrowed. What the last five seconds' samples do not say is null. */
-void berth_gpu_write(struct berth_api *api, struct berth_json *json, const char *key, const struct berth_device *device);
+void berth_gpu_write(struct berth_api *api, struct berth_json *json, const char *key,
+                     const struct berth_device *device);
 /* By UUID, or by its index on the node; NULL when there is none. */
 const struct berth_device *berth_gpu_find(const struct berth_core *core, const char *name);
 /* Answer with {"schema":"berth.gpu/1","seq":…,"gpu":{…}}. */

@@ -26,12 +26,14 @@ void berth_get_gpus(struct berth_api *api, struct berth_exchange *request)
 
 static void refuse_gpu(struct berth_exchange *request, const char *name)
 {
-	const struct berth_refusal refusal = {MHD_HTTP_NOT_FOUND, "NoSuchGpu", NULL, "`berth gpus` lists them; name one by its index or UUID."};
+	const struct berth_refusal refusal = {MHD_HTTP_NOT_FOUND, "NoSuchGpu", NULL,
+	                                      "`berth gpus` lists them; name one by its index or UUID."};
 
 	berth_reply_error(request, &refusal, "There is no GPU %.64s.", name);
 }
 
-static void on_drained(struct berth_api *api, struct berth_exchange *request, int result, const struct berth_fact *facts, size_t n)
+static void on_drained(struct berth_api *api, struct berth_exchange *request, int result,
+                       const struct berth_fact *facts, size_t n)
 {
 	const struct berth_device *device = berth_core_device(berth_api_core(api), facts[0].u.drain.device);
 
@@ -48,7 +50,8 @@ static int take_note(json_t *body, const char **ret, struct berth_error *err)
 {
 	static const char *const known[] = {"note", NULL};
 	json_t *note = json_object_get(body, "note");
-	int r = json_is_object(body) ? berth_api_check_names(body, known, "", err) : berth_error_set(err, -EINVAL, "the body must be an object");
+	int r = json_is_object(body) ? berth_api_check_names(body, known, "", err)
+	                             : berth_error_set(err, -EINVAL, "the body must be an object");
 
 	if (r < 0)
 		return r;
@@ -60,7 +63,8 @@ static int take_note(json_t *body, const char **ret, struct berth_error *err)
 	return 0;
 }
 
-static void post_drain(struct berth_api *api, struct berth_exchange *request, const struct berth_device *device, bool is_draining, const char *note)
+static void post_drain(struct berth_api *api, struct berth_exchange *request, const struct berth_device *device,
+                       bool is_draining, const char *note)
 {
 	char buf[24];
 	struct berth_post post = {.n_facts = 1};

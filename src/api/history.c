@@ -14,7 +14,8 @@ static int take_row(void *arg, uint64_t job, const char *row)
 	return json->text->is_failed ? -ENOMEM : 0;
 }
 
-static int parse_query(const struct berth_api *api, const struct berth_exchange *request, struct berth_history_query *ret, struct berth_error *err)
+static int parse_query(const struct berth_api *api, const struct berth_exchange *request,
+                       struct berth_history_query *ret, struct berth_error *err)
 {
 	const char *since = berth_exchange_query(request, "since");
 	const char *before = berth_exchange_query(request, "before");
@@ -22,7 +23,8 @@ static int parse_query(const struct berth_api *api, const struct berth_exchange 
 	uint64_t rows = LIMIT_DEFAULT;
 	int r = 0;
 
-	*ret = (struct berth_history_query){.user = berth_exchange_query(request, "user"), .state = berth_exchange_query(request, "state")};
+	*ret = (struct berth_history_query){.user = berth_exchange_query(request, "user"),
+	                                    .state = berth_exchange_query(request, "state")};
 	if (since)
 		r = berth_moment_parse(since, berth_api_now(api), &ret->since_ms, err);
 	if (r == 0 && before)

@@ -8,7 +8,7 @@
 #include "api/listen.h"
 #include "base/clock.h"
 
-#define IDLE_S 30u      /* without a byte in either direction */
+#define IDLE_S 30u /* without a byte in either direction */
 #define HEADERS_MS 30000u
 #define BODY_MS 60000u
 #define ANSWER_MS 120000u
@@ -61,7 +61,7 @@ static void set_phase(struct berth_connection *connection, enum phase phase)
 	connection->since_ms = berth_clock_boot_ms();
 }
 
-/* --- the loop -------------------------------------------------------------------------------------------------------- */
+/* --- the loop -------------------------------------------------------------------------------- */
 
 static void arm(struct server *server)
 {
@@ -102,8 +102,11 @@ static void wake(struct berth_exchange *request)
 
 static bool is_overdue(const struct berth_connection *connection, uint64_t now_ms)
 {
-	static const uint64_t allowed_ms[] = {
-		[PHASE_HEADERS] = HEADERS_MS, [PHASE_BODY] = BODY_MS, [PHASE_WORK] = UINT64_MAX, [PHASE_ANSWER] = ANSWER_MS, [PHASE_STREAM] = UINT64_MAX};
+	static const uint64_t allowed_ms[] = {[PHASE_HEADERS] = HEADERS_MS,
+	                                      [PHASE_BODY] = BODY_MS,
+	                                      [PHASE_WORK] = UINT64_MAX,
+	                                      [PHASE_ANSWER] = ANSWER_MS,
+	                                      [PHASE_STREAM] = UINT64_MAX};
 
 	return now_ms - connection->since_ms > allowed_ms[connection->phase];
 }
@@ -122,7 +125,7 @@ static int on_sweep(sd_event_source *source, uint64_t now_us, void *arg)
 	return 0;
 }
 
-/* --- connections and requests ------------------------------------------------------------------------------------------ */
+/* --- connections and requests ---------------------------------------------------------------- */
 
 static void open_connection(struct server *server, struct MHD_Connection *mhd, void **ret)
 {
@@ -162,7 +165,8 @@ static void close_connection(struct berth_connection *connection)
 	free(connection);
 }
 
-static void on_connection(void *arg, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code)
 {
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
 		open_connection(arg, mhd, context);
@@ -187,9 +191,13 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *mhd)
 
 	if (!request)
 		return NULL;
-	*request = (struct berth_exchange){
-		.http = server->http, .mhd = mhd, .connection = connection, .is_tcp = server->is_tcp, .uid = connection->uid,
-		.is_bad_path = strstr(uri, "%00") != NULL, .next = server->http->requests};
+	*request = (struct berth_exchange){.http = server->http,
+	                                   .mhd = mhd,
+	                                   .connection = connection,
+	                                   .is_tcp = server->is_tcp,
+	                                   .uid = connection->uid,
+	                                   .is_bad_path = strstr(uri, "%00") != NULL,
+	                                   .next = server->http->requests};
 	if (request->next)
 		request->next->prev = request;
 	server->http->requests = request;
@@ -262,8 +270,8 @@ static enum MHD_Result take_body(struct berth_exchange *request, const char *dat
 }
 
 /* Called for the headers, for each piece of the body, at its end, and when a suspended connection is resumed. */
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
-                                  const char *data, size_t *n_data, void **context)
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url, const char *method,
+                                  const char *version, const char *data, size_t *n_data, void **context)
 {
 	struct berth_exchange *request = *context;
 
@@ -286,7 +294,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 	return MHD_YES;
 }
 
-/* --- for handlers --------------------------------------------------------------------------------------------------------- */
+/* --- for handlers ---------------------------------------------------------------------------- */
 
 void berth_exchange_pause(struct berth_exchange *request)
 {
@@ -356,14 +364,15 @@ const char *berth_exchange_query(const struct berth_exchange *request, const cha
 	return MHD_lookup_connection_value(request->mhd, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------------------------- */
+/* --- opening --------------------------------------------------------------------------------- */
 
 /* Half of the descriptors at most are for clients. */
 static unsigned connection_limit(unsigned wanted)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 >= BERTH_HTTP_UNIX_CONNECTIONS + BERTH_HTTP_TCP_CONNECTIONS)
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur / 2 >= BERTH_HTTP_UNIX_CONNECTIONS + BERTH_HTTP_TCP_CONNECTIONS)
 		return wanted;
 	return (unsigned)(limit.rlim_cur / 2 * wanted / (BERTH_HTTP_UNIX_CONNECTIONS + BERTH_HTTP_TCP_CONNECTIONS)) + 1;
 }
@@ -391,11 +400,13 @@ static int start_server(struct berth_http *http, bool is_tcp, int fd, struct ber
 	server->http = http;
 	server->is_tcp = is_tcp;
 	server->mhd = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
-		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, on_uri, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_LIMIT,
-		connection_limit(is_tcp ? BERTH_HTTP_TCP_CONNECTIONS : BERTH_HTTP_UNIX_CONNECTIONS), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)(is_tcp ? 32u << 10 : 64u << 10), MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET,
+		fd, MHD_OPTION_URI_LOG_CALLBACK, on_uri, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+		MHD_OPTION_CONNECTION_LIMIT,
+		connection_limit(is_tcp ? BERTH_HTTP_TCP_CONNECTIONS : BERTH_HTTP_UNIX_CONNECTIONS),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(is_tcp ? 32u << 10 : 64u << 10),
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!server->mhd) {
 		(void)close(fd);
 		return berth_error_set(err, -ENOMEM, "start the HTTP server: out of memory or file descriptors");
@@ -427,7 +438,8 @@ static int open_all(struct berth_http *http, const struct berth_http_options *op
 	int r = open_unix(http, options->socket_path, err);
 
 	if (r == 0 && options->listen_addr) {
-		r = berth_listen_loopback(options->listen_addr, options->listen_port, options->may_move, &http->port, err);
+		r = berth_listen_loopback(options->listen_addr, options->listen_port, options->may_move, &http->port,
+		                          err);
 		if (r >= 0)
 			r = start_server(http, true, r, err);
 	}
@@ -438,8 +450,8 @@ static int open_all(struct berth_http *http, const struct berth_http_options *op
 	return r < 0 ? berth_error_errno(err, r, "start the HTTP server") : 0;
 }
 
-int berth_http_open(sd_event *event, const struct berth_http_options *options, const struct berth_http_host *host, struct berth_http **ret,
-                    struct berth_error *err)
+int berth_http_open(sd_event *event, const struct berth_http_options *options, const struct berth_http_host *host,
+                    struct berth_http **ret, struct berth_error *err)
 {
 	struct berth_http *http = calloc(1, sizeof(*http));
 	int r;
@@ -475,7 +487,8 @@ void berth_http_close(struct berth_http *http)
 	for (struct berth_exchange *r = http->requests; r; r = r->next)
 		berth_exchange_resume(r); /* libmicrohttpd does not stop over suspended connections */
 	/* Only our own socket: another daemon may have taken the path over. */
-	if (http->socket_path && stat(http->socket_path, &st) == 0 && st.st_dev == http->socket_dev && st.st_ino == http->socket_ino)
+	if (http->socket_path && stat(http->socket_path, &st) == 0 && st.st_dev == http->socket_dev &&
+	    st.st_ino == http->socket_ino)
 		(void)unlink(http->socket_path);
 	stop_server(&http->server[0]);
 	stop_server(&http->server[1]);

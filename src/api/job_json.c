@@ -39,7 +39,8 @@ void berth_forecast_write(struct berth_json *json, const char *key, const struct
 	berth_json_close(json, '}');
 }
 
-void berth_set_write(struct berth_json *json, const char *key, const struct berth_core *core, const struct berth_share_set *set)
+void berth_set_write(struct berth_json *json, const char *key, const struct berth_core *core,
+                     const struct berth_share_set *set)
 {
 	berth_json_open(json, key, '[');
 	for (uint32_t i = 0; i < set->n; i++) {
@@ -213,8 +214,7 @@ static void write_argv(struct berth_json *json, const struct berth_jobspec *spec
 		return;
 	}
 	berth_json_open(json, "argv", '[');
-	json_array_foreach(argv, i, word)
-		berth_json_str(json, NULL, json_string_value(word));
+	json_array_foreach(argv, i, word) berth_json_str(json, NULL, json_string_value(word));
 	berth_json_close(json, ']');
 }
 
@@ -223,7 +223,8 @@ static const char *spec_string(const struct berth_jobspec *spec, const char *nam
 	return spec->root ? json_string_value(json_object_get(spec->root, name)) : NULL;
 }
 
-static void write_spec(const struct berth_api *api, struct berth_json *json, const struct berth_job *job, bool is_history)
+static void write_spec(const struct berth_api *api, struct berth_json *json, const struct berth_job *job,
+                       bool is_history)
 {
 	__attribute__((cleanup(berth_jobspec_fini))) struct berth_jobspec spec = {0};
 	const int r = berth_jobspec_load(berth_ledger_store(api->host.ledger), job->asked.spec, &spec, NULL);
@@ -231,7 +232,8 @@ static void write_spec(const struct berth_api *api, struct berth_json *json, con
 	const char *cwd = spec_string(&spec, "cwd");
 	const char *output = spec_string(&spec, "output");
 	BERTH_AUTO_FREE char *line = script ? strndup(script, strcspn(script, "\n")) : NULL;
-	BERTH_AUTO_FREE char *path = output && cwd ? berth_jobspec_path(output, cwd, job, api->host.node_name, NULL) : NULL;
+	BERTH_AUTO_FREE char *path = output && cwd ? berth_jobspec_path(output, cwd, job, api->host.node_name, NULL)
+	                                           : NULL;
 
 	write_argv(json, &spec);
 	berth_json_str(json, "script", line);
@@ -242,7 +244,8 @@ static void write_spec(const struct berth_api *api, struct berth_json *json, con
 	berth_json_bool(json, "history", is_history);
 }
 
-void berth_job_write(struct berth_api *api, struct berth_json *json, const char *key, const struct berth_job *job, enum berth_job_extent extent)
+void berth_job_write(struct berth_api *api, struct berth_json *json, const char *key, const struct berth_job *job,
+                     enum berth_job_extent extent)
 {
 	const bool is_live = berth_job_state_is_live(job->state);
 
@@ -293,7 +296,8 @@ void berth_reply_job(struct berth_api *api, struct berth_exchange *request, cons
 
 void berth_reply_no_job(struct berth_exchange *request, const char *id)
 {
-	const struct berth_refusal refusal = {MHD_HTTP_NOT_FOUND, "NoSuchJob", NULL, "`berth queue` lists what waits and runs, `berth history` what is over."};
+	const struct berth_refusal refusal = {MHD_HTTP_NOT_FOUND, "NoSuchJob", NULL,
+	                                      "`berth queue` lists what waits and runs, `berth history` what is over."};
 
 	berth_reply_error(request, &refusal, "There is no job %.40s.", id);
 }

@@ -52,7 +52,8 @@ static int parse_states(const char *s, uint32_t *ret, struct berth_error *err)
 
 		if (found == 0)
 			return berth_error_set(err, -EINVAL,
-			                       "state: \"%.*s\" is none of PENDING, HELD, RUNNING, STOPPING, COMPLETED, FAILED, CANCELLED, TIMEOUT, "
+			                       "state: \"%.*s\" is none of PENDING, HELD, RUNNING, STOPPING, "
+			                       "COMPLETED, FAILED, CANCELLED, TIMEOUT, "
 			                       "OUT_OF_MEMORY, NODE_FAIL",
 			                       (int)(n < 40 ? n : 40), s);
 		all |= found;
@@ -68,7 +69,8 @@ static int parse_filter(const struct berth_exchange *request, struct filter *ret
 	const char *states = berth_exchange_query(request, "state");
 	const char *active = berth_exchange_query(request, "active");
 	const char *limit = berth_exchange_query(request, "limit");
-	struct filter filter = {.states = UINT32_MAX, .user = berth_exchange_query(request, "user"), .limit = UINT64_MAX};
+	struct filter filter = {
+		.states = UINT32_MAX, .user = berth_exchange_query(request, "user"), .limit = UINT64_MAX};
 	int r = 0;
 
 	if (states)
@@ -85,7 +87,8 @@ static int parse_filter(const struct berth_exchange *request, struct filter *ret
 
 static void add(struct list *list, const struct berth_job *job)
 {
-	if (!job || !(list->filter.states >> job->state & 1) || (list->filter.user && strcmp(list->filter.user, job->asked.user) != 0))
+	if (!job || !(list->filter.states >> job->state & 1) ||
+	    (list->filter.user && strcmp(list->filter.user, job->asked.user) != 0))
 		return;
 	if (list->n == list->filter.limit) {
 		list->left_out++;
@@ -173,7 +176,7 @@ void berth_get_jobs(struct berth_api *api, struct berth_exchange *request)
 	berth_reply_json(request, MHD_HTTP_OK, &text);
 }
 
-/* --- one job ----------------------------------------------------------------------------------------------------------- */
+/* --- one job --------------------------------------------------------------------------------- */
 
 static int take_row(void *arg, uint64_t job, const char *row)
 {

@@ -76,7 +76,8 @@ void berth_json_raw(struct berth_json *json, const char *key, const char *value,
 	berth_text_add_n(json->text, value, n);
 }
 
-/* U+2028 and U+2029 need no escape in JSON; '<' gets one, so that an answer shown as a document by mistake holds no tag. */
+/* U+2028 and U+2029 need no escape in JSON; '<' gets one, so that an answer shown as a document by mistake holds no
+ * tag. */
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != 0x7f;
@@ -146,8 +147,8 @@ void berth_json_time(struct berth_json *json, const char *key, uint64_t at_ms)
 {
 	const time_t minute = (time_t)(at_ms / 60000);
 	const unsigned ms = (unsigned)(at_ms % 60000);
-	char seconds[6] = {(char)('0' + ms / 10000), (char)('0' + ms / 1000 % 10), '.',
-	                   (char)('0' + ms / 100 % 10), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10)};
+	char seconds[6] = {(char)('0' + ms / 10000),    (char)('0' + ms / 1000 % 10), '.',
+	                   (char)('0' + ms / 100 % 10), (char)('0' + ms / 10 % 10),   (char)('0' + ms % 10)};
 
 	if (at_ms == 0 || at_ms == UINT64_MAX || (minute != json->minute && !format_minute(json, minute))) {
 		berth_json_null(json, key);

@@ -2,8 +2,9 @@
 #define BERTH_API_JSON_H
 /* JSON written straight into a text: a list of 10,000 jobs is one buffer, no tree of objects. Parsing is jansson's.
  *
- * Commas come by themselves: a value is preceded by one unless it is the first after '{', '[' or at the start. key = NULL inside arrays and at
- * the top. Keys are program constants and are not escaped. A failed allocation sticks in the text; whoever sends it checks once.
+ * Commas come by themselves: a value is preceded by one unless it is the first after '{', '[' or at the start. key =
+ * NULL inside arrays and at the top. Keys are program constants and are not escaped. A failed allocation sticks in the
+ * text; whoever sends it checks once.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +16,8 @@ struct berth_json {
 	size_t start;            /* where the writer began: no comma there */
 	/* The minute last formatted: rows of a list share it, and local time is dear. */
 	time_t minute;
-	char minute_text[24];    /* "2026-11-30T19:16:" */
-	char zone_text[8];       /* "+08:00" */
+	char minute_text[24]; /* "2026-11-30T19:16:" */
+	char zone_text[8];    /* "+08:00" */
 };
 
 /* A writer at the end of text. */

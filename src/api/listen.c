@@ -17,7 +17,8 @@ static int make_directory(const char *path, struct berth_error *err)
 	BERTH_AUTO_FREE char *dir = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
 
 	if (path[0] != '/' || slash == path)
-		return berth_error_set(err, -EINVAL, "socket %s: the path must be absolute and in a directory of its own", path);
+		return berth_error_set(err, -EINVAL,
+		                       "socket %s: the path must be absolute and in a directory of its own", path);
 	if (!dir)
 		return berth_error_errno(err, -ENOMEM, "socket %s", path);
 	return berth_dir_make_private(dir, err);
@@ -35,10 +36,16 @@ static int clear_stale(const struct sockaddr_un *addr, struct berth_error *err)
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : berth_error_errno(err, -errno, "look at %s", path);
 	if (!S_ISSOCK(st.st_mode))
-		return berth_error_set(err, -EEXIST, "%s is there already and is not a socket; move it away or choose another path with --socket", path);
+		return berth_error_set(
+			err, -EEXIST,
+			"%s is there already and is not a socket; move it away or choose another path with --socket",
+			path);
 	/* EAGAIN: somebody listens whose queue is full. */
 	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 || errno == EAGAIN)
-		return berth_error_set(err, -EADDRINUSE, "another berthd answers on %s already; use that one, or choose another path with --socket", path);
+		return berth_error_set(
+			err, -EADDRINUSE,
+			"another berthd answers on %s already; use that one, or choose another path with --socket",
+			path);
 	if (errno != ECONNREFUSED)
 		return berth_error_errno(err, -errno, "ask who listens on %s", path);
 	if (unlink(path) < 0 && errno != ENOENT)
@@ -53,7 +60,9 @@ int berth_listen_unix(const char *path, struct berth_error *err)
 	int r;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
-		return berth_error_set(err, -ENAMETOOLONG, "socket path %s has more than %zu bytes; choose a shorter one with --socket", path, sizeof(addr.sun_path) - 1);
+		return berth_error_set(err, -ENAMETOOLONG,
+		                       "socket path %s has more than %zu bytes; choose a shorter one with --socket",
+		                       path, sizeof(addr.sun_path) - 1);
 	memcpy(addr.sun_path, path, strlen(path) + 1);
 	r = make_directory(path, err);
 	if (r == 0)
@@ -103,7 +112,8 @@ static uint16_t get_port(const union address *at)
 	return ntohs(at->any.sa_family == AF_INET ? at->v4.sin_port : at->v6.sin6_port);
 }
 
-/* Two sockets may be bound to one port with SO_REUSEADDR as long as none listens: only listen() tells that it is taken. */
+/* Two sockets may be bound to one port with SO_REUSEADDR as long as none listens: only listen() tells that it is taken.
+ */
 static int bind_and_listen(union address *at, socklen_t len, uint16_t port, int *ret_fd)
 {
 	BERTH_AUTO_CLOSE int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -125,7 +135,10 @@ int berth_listen_loopback(const char *addr, uint16_t port, bool may_move, uint16
 	int r;
 
 	if (len == 0)
-		return berth_error_set(err, -EPERM, "listen on %s: only loopback (127.0.0.1 or ::1) is allowed, since the page is not encrypted", addr);
+		return berth_error_set(
+			err, -EPERM,
+			"listen on %s: only loopback (127.0.0.1 or ::1) is allowed, since the page is not encrypted",
+			addr);
 	r = bind_and_listen(&at, len, port, &fd);
 	if (r == -EADDRINUSE && may_move)
 		r = bind_and_listen(&at, len, 0, &fd);

@@ -15,13 +15,14 @@ struct reading {
 	uint64_t job;
 	uint64_t from_end; /* 0 = the offset counts from the start */
 	uint32_t length;
-	bool is_sized;     /* the size was asked and from_end is settled */
+	bool is_sized; /* the size was asked and from_end is settled */
 };
 
 static void refuse_missing(struct berth_exchange *request, uint64_t job)
 {
 	const struct berth_refusal refusal = {
-		MHD_HTTP_NOT_FOUND, "NoOutput", NULL, "A job that waits has none yet; `berth show` names the file, which may have been moved or removed."};
+		MHD_HTTP_NOT_FOUND, "NoOutput", NULL,
+		"A job that waits has none yet; `berth show` names the file, which may have been moved or removed."};
 
 	berth_reply_error(request, &refusal, "Job %" PRIu64 " has no output that can be read.", job);
 }
@@ -72,7 +73,8 @@ static void on_log(void *arg, int result, const void *data, size_t n, uint64_t s
 }
 
 /* offset=N from the start, -N from the end. */
-static int parse_range(const struct berth_exchange *request, struct reading *ret, uint64_t *ret_offset, struct berth_error *err)
+static int parse_range(const struct berth_exchange *request, struct reading *ret, uint64_t *ret_offset,
+                       struct berth_error *err)
 {
 	const char *offset = berth_exchange_query(request, "offset");
 	const char *length = berth_exchange_query(request, "length");

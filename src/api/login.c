@@ -8,14 +8,16 @@ char *berth_api_login_link(struct berth_api *api)
 	const bool is_v6 = api->listen_addr && strchr(api->listen_addr, ':');
 	char *link = NULL;
 
-	if (!word || asprintf(&link, "http://%s%s%s:%u/login?once=%s", is_v6 ? "[" : "", api->listen_addr, is_v6 ? "]" : "", (unsigned)port, word) < 0)
+	if (!word || asprintf(&link, "http://%s%s%s:%u/login?once=%s", is_v6 ? "[" : "", api->listen_addr,
+	                      is_v6 ? "]" : "", (unsigned)port, word) < 0)
 		return NULL;
 	return link;
 }
 
 void berth_post_login_links(struct berth_api *api, struct berth_exchange *request)
 {
-	const struct berth_refusal off = {MHD_HTTP_CONFLICT, "NoPage", NULL, "Start the daemon with `--listen 127.0.0.1:8477`."};
+	const struct berth_refusal off = {MHD_HTTP_CONFLICT, "NoPage", NULL,
+	                                  "Start the daemon with `--listen 127.0.0.1:8477`."};
 	BERTH_AUTO_TEXT struct berth_text text = {0};
 	struct berth_json json = berth_json_at(&text);
 	BERTH_AUTO_FREE char *link = berth_api_login_link(api);
@@ -35,21 +37,27 @@ void berth_post_login_links(struct berth_api *api, struct berth_exchange *reques
 
 static void refuse_link(struct berth_exchange *request)
 {
-	static const char page[] = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>berth</title>"
-				   "<p>This link is used up or older than ten minutes. Type <code>berth web</code> for a fresh one."
-				   "<p lang=\"zh\">这个链接已经用过，或者超过了十分钟。请输入 <code>berth web</code> 取得新的链接。</html>\n";
+	static const char page[] =
+		"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>berth</title>"
+		"<p>This link is used up or older than ten minutes. Type <code>berth web</code> for a fresh one."
+		"<p lang=\"zh\">这个链接已经用过，或者超过了十分钟。请输入 <code>berth web</code> "
+	        "取得新的链接。</html>\n";
 
 	berth_reply_static(request, MHD_HTTP_FORBIDDEN, "text/html; charset=utf-8", page, sizeof(page) - 1);
 }
 
-/* The page that takes the browser on: a redirect would be part of the other site's navigation, and browsers then keep a strict cookie back. */
+/* The page that takes the browser on: a redirect would be part of the other site's navigation, and browsers then keep a
+ * strict cookie back. */
 static void admit(struct berth_exchange *request, const char *session)
 {
-	static const char page[] = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url=/\"><title>berth</title>"
-				   "<p><a href=\"/\">berth</a></html>\n";
+	static const char page[] =
+		"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; "
+	        "url=/\"><link rel=\"icon\" href=\"/assets/icon.svg\"><title>berth</title>"
+		"<p><a href=\"/\">berth</a></html>\n";
 	BERTH_AUTO_FREE char *cookie = NULL;
 
-	if (asprintf(&cookie, BERTH_COOKIE "=%s; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict", session, BERTH_SESSION_LIFE_S) < 0)
+	if (asprintf(&cookie, BERTH_COOKIE "=%s; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict", session,
+	             BERTH_SESSION_LIFE_S) < 0)
 		cookie = NULL;
 	berth_reply_static(request, MHD_HTTP_OK, "text/html; charset=utf-8", page, sizeof(page) - 1);
 	if (cookie)

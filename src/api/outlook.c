@@ -66,7 +66,8 @@ int berth_outlooks_refresh(struct berth_outlooks *outlooks, struct berth_core *c
 	return r;
 }
 
-const struct berth_outlook *berth_outlooks_find(const struct berth_outlooks *outlooks, uint64_t job, size_t *ret_position)
+const struct berth_outlook *berth_outlooks_find(const struct berth_outlooks *outlooks, uint64_t job,
+                                                size_t *ret_position)
 {
 	size_t low = 0;
 	size_t high = outlooks->n;

@@ -2,8 +2,8 @@
 #include "api/server.h"
 
 /* Bytes of a file, linked in by asset.S. */
-#define ASSET(name)                                  \
-	extern const char berth_asset_##name[];      \
+#define ASSET(name)                             \
+	extern const char berth_asset_##name[]; \
 	extern const char berth_asset_##name##_end[]
 
 ASSET(index_html);
@@ -38,7 +38,8 @@ void berth_get_asset(struct berth_api *api, struct berth_exchange *request)
 
 	for (size_t i = 0; i < sizeof(assets) / sizeof(assets[0]); i++)
 		if (strcmp(assets[i].name, request->arg) == 0) {
-			berth_reply_static(request, MHD_HTTP_OK, assets[i].type, assets[i].from, (size_t)(assets[i].to - assets[i].from));
+			berth_reply_static(request, MHD_HTTP_OK, assets[i].type, assets[i].from,
+			                   (size_t)(assets[i].to - assets[i].from));
 			return;
 		}
 	berth_reply_error(request, &refusal, "The page has no part called %.40s.", request->arg);

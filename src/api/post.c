@@ -48,7 +48,8 @@ static void refuse_body(struct berth_exchange *request, const json_error_t *erro
 {
 	const struct berth_refusal refusal = {MHD_HTTP_BAD_REQUEST, "BadJson", NULL, NULL};
 
-	berth_reply_error(request, &refusal, "The body is not JSON that berth takes: line %d, column %d: %.120s.", error->line, error->column, error->text);
+	berth_reply_error(request, &refusal, "The body is not JSON that berth takes: line %d, column %d: %.120s.",
+	                  error->line, error->column, error->text);
 }
 
 json_t *berth_api_body(struct berth_exchange *request)
@@ -79,7 +80,8 @@ int berth_api_check_names(json_t *object, const char *const *known, const char *
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(object, name, value) {
+	json_object_foreach(object, name, value)
+	{
 		size_t i = 0;
 
 		while (known[i] && strcmp(known[i], name) != 0)
@@ -88,7 +90,8 @@ int berth_api_check_names(json_t *object, const char *const *known, const char *
 			continue;
 		nearest = berth_text_nearest(name, known);
 		if (nearest)
-			return berth_error_set(err, -EINVAL, "%s%.40s is not a field; did you mean %s?", where, name, nearest);
+			return berth_error_set(err, -EINVAL, "%s%.40s is not a field; did you mean %s?", where, name,
+			                       nearest);
 		return berth_error_set(err, -EINVAL, "%s%.40s is not a field that berth knows", where, name);
 	}
 	return 0;

@@ -36,7 +36,8 @@ static void write_device(struct berth_json *json, const struct berth_core *core,
 	berth_json_u64_or_null(json, "index", device ? device->index : UINT64_MAX, UINT64_MAX);
 }
 
-static void write_param(struct berth_json *json, const struct berth_core *core, enum berth_reason_code code, const char *name, uint64_t value)
+static void write_param(struct berth_json *json, const struct berth_core *core, enum berth_reason_code code,
+                        const char *name, uint64_t value)
 {
 	struct param param = {name, name, SHAPE_NUMBER};
 
@@ -59,7 +60,8 @@ static void write_param(struct berth_json *json, const struct berth_core *core, 
 	}
 }
 
-void berth_reason_write_params(struct berth_json *json, const char *key, const struct berth_core *core, const struct berth_reason *reason)
+void berth_reason_write_params(struct berth_json *json, const char *key, const struct berth_core *core,
+                               const struct berth_reason *reason)
 {
 	const char *const *names = berth_reason_param_names(reason->code);
 	const uint64_t values[] = {reason->a, reason->b, reason->c};
@@ -71,13 +73,15 @@ void berth_reason_write_params(struct berth_json *json, const char *key, const s
 	berth_json_close(json, '}');
 }
 
-void berth_reason_write_members(struct berth_json *json, const struct berth_core *core, const struct berth_reason *reason)
+void berth_reason_write_members(struct berth_json *json, const struct berth_core *core,
+                                const struct berth_reason *reason)
 {
 	berth_json_str(json, "code", berth_reason_name(reason->code));
 	berth_reason_write_params(json, "params", core, reason);
 }
 
-void berth_reason_write(struct berth_json *json, const char *key, const struct berth_core *core, const struct berth_reason *reason)
+void berth_reason_write(struct berth_json *json, const char *key, const struct berth_core *core,
+                        const struct berth_reason *reason)
 {
 	berth_json_open(json, key, '{');
 	berth_reason_write_members(json, core, reason);

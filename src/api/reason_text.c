@@ -50,16 +50,17 @@ static void resources_text(const struct berth_reason *reason, char *buf, size_t 
 	else if (reason->b == 0)
 		(void)snprintf(buf, cap, "needs %s; all %" PRIu64 " that suit are taken", asked, reason->c);
 	else
-		(void)snprintf(buf, cap, "needs %s; %" PRIu64 " of the %" PRIu64 " that suit %s free", asked, reason->b, reason->c,
-		               reason->b == 1 ? "is" : "are");
+		(void)snprintf(buf, cap, "needs %s; %" PRIu64 " of the %" PRIu64 " that suit %s free", asked, reason->b,
+		               reason->c, reason->b == 1 ? "is" : "are");
 }
 
 static void no_devices_text(const struct berth_reason *reason, char *buf, size_t cap)
 {
 	char asked[GPUS_MAX];
 
-	(void)snprintf(buf, cap, "needs %s; of those that suit, %" PRIu64 " %s in service and %" PRIu64 " drained or lost", gpus(reason->a, asked),
-	               reason->c, reason->c == 1 ? "is" : "are", reason->b);
+	(void)snprintf(buf, cap,
+	               "needs %s; of those that suit, %" PRIu64 " %s in service and %" PRIu64 " drained or lost",
+	               gpus(reason->a, asked), reason->c, reason->c == 1 ? "is" : "are", reason->b);
 }
 
 static void waiting_text(const struct berth_reason *reason, char *buf, size_t cap)
@@ -77,20 +78,22 @@ static void waiting_text(const struct berth_reason *reason, char *buf, size_t ca
 		(void)snprintf(buf, cap, "was asked to begin not before %s", moment(reason->a, at));
 		break;
 	case BERTH_REASON_BACK_OFF:
-		(void)snprintf(buf, cap, "failed %" PRIu64 " time%s in a row; tried again at %s", reason->b, reason->b == 1 ? "" : "s",
-		               moment(reason->a, at));
+		(void)snprintf(buf, cap, "failed %" PRIu64 " time%s in a row; tried again at %s", reason->b,
+		               reason->b == 1 ? "" : "s", moment(reason->a, at));
 		break;
 	case BERTH_REASON_RESOURCES:
 		resources_text(reason, buf, cap);
 		break;
 	case BERTH_REASON_PRIORITY:
-		(void)snprintf(buf, cap, "would fit, but starting now could delay job %" PRIu64 ", which is ahead", reason->a);
+		(void)snprintf(buf, cap, "would fit, but starting now could delay job %" PRIu64 ", which is ahead",
+		               reason->a);
 		break;
 	case BERTH_REASON_NO_DEVICES:
 		no_devices_text(reason, buf, cap);
 		break;
 	case BERTH_REASON_STOPPING:
-		(void)snprintf(buf, cap, "is being stopped; killed at %s if it has not ended by itself", moment(reason->a, at));
+		(void)snprintf(buf, cap, "is being stopped; killed at %s if it has not ended by itself",
+		               moment(reason->a, at));
 		break;
 	default:
 		(void)snprintf(buf, cap, "nothing stands in its way");
@@ -107,17 +110,19 @@ static void refused_text(const struct berth_reason *reason, char *buf, size_t ca
 
 	switch ((int)reason->code) {
 	case BERTH_REASON_TOO_MANY_GPUS:
-		(void)snprintf(buf, cap, "%s can never be given: the most that suit on one node are %" PRIu64, gpus(reason->a, list), reason->b);
+		(void)snprintf(buf, cap, "%s can never be given: the most that suit on one node are %" PRIu64,
+		               gpus(reason->a, list), reason->b);
 		break;
 	case BERTH_REASON_NO_SUCH_MODEL:
 		(void)snprintf(buf, cap, "no GPU here is of the model asked for");
 		break;
 	case BERTH_REASON_GPU_TOO_SMALL:
-		(void)snprintf(buf, cap, "no GPU that suits has %s of memory; the largest has %s", berth_size_format(reason->a, asked),
-		               berth_size_format(reason->b, most));
+		(void)snprintf(buf, cap, "no GPU that suits has %s of memory; the largest has %s",
+		               berth_size_format(reason->a, asked), berth_size_format(reason->b, most));
 		break;
 	case BERTH_REASON_NO_SUCH_INDEX:
-		(void)snprintf(buf, cap, "GPU %s was asked for; the indexes here are %s", indexes(reason->a, list), indexes(reason->b, known));
+		(void)snprintf(buf, cap, "GPU %s was asked for; the indexes here are %s", indexes(reason->a, list),
+		               indexes(reason->b, known));
 		break;
 	default:
 		(void)snprintf(buf, cap, "no GPU has been found on this machine");
@@ -132,7 +137,8 @@ static void busy_text(const struct berth_reason *reason, char *buf, size_t cap)
 	if (reason->b == UINT64_MAX)
 		(void)snprintf(buf, cap, "job %" PRIu64 " has it, without a time limit", reason->a);
 	else
-		(void)snprintf(buf, cap, "job %" PRIu64 " has it until %s at the latest", reason->a, moment(reason->b, at));
+		(void)snprintf(buf, cap, "job %" PRIu64 " has it until %s at the latest", reason->a,
+		               moment(reason->b, at));
 }
 
 static void reserved_text(const struct berth_reason *reason, char *buf, size_t cap)
@@ -142,8 +148,9 @@ static void reserved_text(const struct berth_reason *reason, char *buf, size_t c
 	if (reason->b == UINT64_MAX)
 		(void)snprintf(buf, cap, "free, but kept for job %" PRIu64 ", which is ahead", reason->a);
 	else
-		(void)snprintf(buf, cap, "free, but kept for job %" PRIu64 ", which is ahead and starts at %s at the latest", reason->a,
-		               moment(reason->b, at));
+		(void)snprintf(buf, cap,
+		               "free, but kept for job %" PRIu64 ", which is ahead and starts at %s at the latest",
+		               reason->a, moment(reason->b, at));
 }
 
 static void device_text(const struct berth_reason *reason, char *buf, size_t cap)
@@ -168,7 +175,8 @@ static void device_text(const struct berth_reason *reason, char *buf, size_t cap
 		(void)snprintf(buf, cap, "another model than the one asked for");
 		break;
 	case BERTH_REASON_DEVICE_MEMORY:
-		(void)snprintf(buf, cap, "has %s of memory, %s are asked for", berth_size_format(reason->b, has), berth_size_format(reason->a, asked));
+		(void)snprintf(buf, cap, "has %s of memory, %s are asked for", berth_size_format(reason->b, has),
+		               berth_size_format(reason->a, asked));
 		break;
 	case BERTH_REASON_DEVICE_INDEX:
 		(void)snprintf(buf, cap, "not among the indexes asked for");
@@ -203,8 +211,8 @@ static void ended_text(const struct berth_reason *reason, char *buf, size_t cap)
 		break;
 	case BERTH_REASON_SIGNALED:
 		name = reason->a > 0 && reason->a < 65 ? sigabbrev_np((int)reason->a) : NULL;
-		(void)snprintf(buf, cap, "its command was ended by signal %" PRIu64 "%s%s%s, not sent by berth", reason->a, name ? " (SIG" : "",
-		               name ? name : "", name ? ")" : "");
+		(void)snprintf(buf, cap, "its command was ended by signal %" PRIu64 "%s%s%s, not sent by berth",
+		               reason->a, name ? " (SIG" : "", name ? name : "", name ? ")" : "");
 		break;
 	case BERTH_REASON_TIME_LIMIT:
 		(void)snprintf(buf, cap, "it reached its time limit of %s", berth_duration_format(reason->a, limit));
@@ -225,7 +233,9 @@ static void ended_text(const struct berth_reason *reason, char *buf, size_t cap)
 		(void)snprintf(buf, cap, "the kernel killed it because the machine's memory (not the GPU's) was out");
 		break;
 	default:
-		(void)snprintf(buf, cap, "nobody saw its exit code: its watcher was killed; look at its output to know whether it finished");
+		(void)snprintf(buf, cap,
+		               "nobody saw its exit code: its watcher was killed; look at its output to know whether "
+		               "it finished");
 		break;
 	}
 }

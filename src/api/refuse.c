@@ -30,7 +30,9 @@ static const char *help_of(const struct berth_core *core, const struct berth_rea
 
 	switch ((int)reason->code) {
 	case BERTH_REASON_TOO_MANY_GPUS:
-		(void)snprintf(buf, TEXT_MAX, reason->b > 0 ? "Ask for %" PRIu64 " or fewer." : "%" PRIu64 " suit: ask for another model, index or memory.",
+		(void)snprintf(buf, TEXT_MAX,
+		               reason->b > 0 ? "Ask for %" PRIu64 " or fewer."
+		                             : "%" PRIu64 " suit: ask for another model, index or memory.",
 		               reason->b);
 		return buf;
 	case BERTH_REASON_NO_SUCH_MODEL:
@@ -41,11 +43,13 @@ static const char *help_of(const struct berth_core *core, const struct berth_rea
 	case BERTH_REASON_NO_SUCH_INDEX:
 		return "Leave the index out, and berth chooses a card.";
 	default:
-		return "`berth doctor` tells why no card was found; without a card only jobs that ask for none can run.";
+		return "`berth doctor` tells why no card was found; without a card only jobs that ask for none can "
+		       "run.";
 	}
 }
 
-static void refuse_request(const struct berth_api *api, struct berth_exchange *request, const struct berth_reason *reason, const char *where)
+static void refuse_request(const struct berth_api *api, struct berth_exchange *request,
+                           const struct berth_reason *reason, const char *where)
 {
 	const struct berth_core *core = berth_api_core(api);
 	BERTH_AUTO_TEXT struct berth_text params = {0};
@@ -56,8 +60,8 @@ static void refuse_request(const struct berth_api *api, struct berth_exchange *r
 	berth_reason_write_params(&json, NULL, core, reason);
 	berth_reason_text(reason, text, sizeof(text));
 	berth_reply_error(request,
-	                  &(struct berth_refusal){MHD_HTTP_UNPROCESSABLE_CONTENT, berth_reason_name(reason->code), params.is_failed ? NULL : params.at,
-	                                          help_of(core, reason, help)},
+	                  &(struct berth_refusal){MHD_HTTP_UNPROCESSABLE_CONTENT, berth_reason_name(reason->code),
+	                                          params.is_failed ? NULL : params.at, help_of(core, reason, help)},
 	                  "%s%s%s.", where ? where : "", where ? ": " : "", text);
 }
 
@@ -74,7 +78,8 @@ static void refuse_state(const struct berth_api *api, struct berth_exchange *req
 	switch ((int)fact->kind) {
 	case BERTH_FACT_JOB_HELD:
 		what = "be held";
-		refusal.help = "Only a job that waits can be held; `berth requeue` takes a running one back into the queue.";
+		refusal.help =
+			"Only a job that waits can be held; `berth requeue` takes a running one back into the queue.";
 		break;
 	case BERTH_FACT_JOB_RELEASED:
 		what = "be released";
@@ -86,7 +91,8 @@ static void refuse_state(const struct berth_api *api, struct berth_exchange *req
 		break;
 	case BERTH_FACT_JOB_ALTERED:
 		what = "be altered so";
-		refusal.help = "The GPUs can be changed only while it waits; name, tier, limit, grace and requeue also while it runs; nothing when it is over.";
+		refusal.help = "The GPUs can be changed only while it waits; name, tier, limit, grace and requeue also "
+		               "while it runs; nothing when it is over.";
 		break;
 	default:
 		break;
@@ -94,12 +100,13 @@ static void refuse_state(const struct berth_api *api, struct berth_exchange *req
 	berth_reply_error(request, &refusal, "Job %" PRIu64 " is %s and cannot %s.", id, state, what);
 }
 
-void berth_refuse_check(const struct berth_api *api, struct berth_exchange *request, int code, const struct berth_reason *reason,
-                        const struct berth_fact *fact, const char *where)
+void berth_refuse_check(const struct berth_api *api, struct berth_exchange *request, int code,
+                        const struct berth_reason *reason, const struct berth_fact *fact, const char *where)
 {
 	const struct berth_refusal nonsense = {MHD_HTTP_BAD_REQUEST, "BadRequest", NULL, NULL};
 
-	/* The core calls more devices than any node can have nonsense; to a person it is one more thing that cannot be had. */
+	/* The core calls more devices than any node can have nonsense; to a person it is one more thing that cannot be
+	 * had. */
 	if (code == -EINVAL && reason->code == BERTH_REASON_TOO_MANY_GPUS)
 		code = -ERANGE;
 	switch (code) {
@@ -113,8 +120,10 @@ void berth_refuse_check(const struct berth_api *api, struct berth_exchange *requ
 		refuse_request(api, request, reason, where);
 		break;
 	default:
-		berth_reply_error(request, &nonsense, "%s%sthe request makes no sense (a time limit of 0, or more devices than a node can have).",
-		                  where ? where : "", where ? ": " : "");
+		berth_reply_error(
+			request, &nonsense,
+			"%s%sthe request makes no sense (a time limit of 0, or more devices than a node can have).",
+			where ? where : "", where ? ": " : "");
 		break;
 	}
 }

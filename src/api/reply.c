@@ -14,7 +14,8 @@ static const struct {
 	{"Referrer-Policy", "no-referrer"},
 	{"X-Frame-Options", "DENY"},
 	{"Cross-Origin-Resource-Policy", "same-origin"},
-	{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"},
+	{"Content-Security-Policy",
+         "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"},
 };
 
 struct MHD_Response *berth_reply_dress(struct MHD_Response *response, const char *type)
@@ -35,15 +36,18 @@ struct MHD_Response *berth_reply_dress(struct MHD_Response *response, const char
 void berth_reply_static(struct berth_exchange *request, unsigned status, const char *type, const void *data, size_t n)
 {
 	/* libmicrohttpd does not write into persistent memory; its interface only lacks the const. */
-	struct MHD_Response *response = MHD_create_response_from_buffer(n, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response = MHD_create_response_from_buffer(n, (void *)(uintptr_t)data,
+	                                                                MHD_RESPMEM_PERSISTENT);
 
 	berth_exchange_answer(request, status, berth_reply_dress(response, type), 0);
 }
 
 static void reply_without_memory(struct berth_exchange *request)
 {
-	static const char answer[] = "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"NoMemory\",\"message\":\"The daemon has no memory for this "
-				     "answer now.\",\"params\":{},\"help\":\"Ask for less (?limit=, ?state=), or try again in a moment.\"}}\n";
+	static const char answer[] = "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"NoMemory\",\"message\":\"The "
+	                             "daemon has no memory for this "
+				     "answer now.\",\"params\":{},\"help\":\"Ask for less (?limit=, ?state=), or try "
+	                             "again in a moment.\"}}\n";
 
 	berth_reply_static(request, MHD_HTTP_SERVICE_UNAVAILABLE, "application/json", answer, sizeof(answer) - 1);
 }
@@ -108,12 +112,14 @@ void berth_reply_error(struct berth_exchange *request, const struct berth_refusa
 
 void berth_reply_errno(struct berth_exchange *request, int code, const char *doing)
 {
-	const struct berth_refusal full = {
-		MHD_HTTP_SERVICE_UNAVAILABLE, "DiskFull", NULL,
-		"Running jobs go on. Free space where the daemon keeps its state (`berth doctor` names it); nothing was accepted, so just try again then."};
+	const struct berth_refusal full = {MHD_HTTP_SERVICE_UNAVAILABLE, "DiskFull", NULL,
+	                                   "Running jobs go on. Free space where the daemon keeps its state (`berth "
+	                                   "doctor` names it); nothing was accepted, so just try again then."};
 	const struct berth_refusal stopping = {
-		MHD_HTTP_SERVICE_UNAVAILABLE, "Stopping", NULL, "Nothing is lost; try again when the daemon runs again, in some seconds."};
-	const struct berth_refusal other = {MHD_HTTP_INTERNAL_SERVER_ERROR, "Internal", NULL, "`berth doctor` looks for the cause."};
+		MHD_HTTP_SERVICE_UNAVAILABLE, "Stopping", NULL,
+		"Nothing is lost; try again when the daemon runs again, in some seconds."};
+	const struct berth_refusal other = {MHD_HTTP_INTERNAL_SERVER_ERROR, "Internal", NULL,
+	                                    "`berth doctor` looks for the cause."};
 
 	if (code == -ENOSPC || code == -EDQUOT)
 		berth_reply_error(request, &full, "The disk is full: the daemon could not %s.", doing);

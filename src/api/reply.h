@@ -1,15 +1,16 @@
 #ifndef BERTH_API_REPLY_H
 #define BERTH_API_REPLY_H
-/* Answers. Every one carries the headers that keep a browser from guessing types, caching, framing or running what is not ours. */
+/* Answers. Every one carries the headers that keep a browser from guessing types, caching, framing or running what is
+ * not ours. */
 #include "api/http.h"
 #include "api/json.h"
 
 /* What is wrong with a request, as docs/api.md shows it. {0} with code set is enough. */
 struct berth_refusal {
 	unsigned status;
-	const char *code;    /* "NoSuchJob"; a program constant */
-	const char *params;  /* a JSON object; NULL = {} */
-	const char *help;    /* what would help; NULL = none */
+	const char *code;   /* "NoSuchJob"; a program constant */
+	const char *params; /* a JSON object; NULL = {} */
+	const char *help;   /* what would help; NULL = none */
 };
 
 /* text is taken whole and emptied, also on failure. When it failed for memory, 503 is answered. */
@@ -18,7 +19,8 @@ void berth_reply_text(struct berth_exchange *request, unsigned status, const cha
 /* Bytes that live as long as the program. */
 void berth_reply_static(struct berth_exchange *request, unsigned status, const char *type, const void *data, size_t n);
 /* fmt: one sentence for people. */
-void berth_reply_error(struct berth_exchange *request, const struct berth_refusal *refusal, const char *fmt, ...) BERTH_PRINTF(3, 4);
+void berth_reply_error(struct berth_exchange *request, const struct berth_refusal *refusal, const char *fmt, ...)
+	BERTH_PRINTF(3, 4);
 /* The object that an error is. */
 void berth_refusal_write(struct berth_text *ret, const struct berth_refusal *refusal, const char *message);
 /* Errors that any handler may meet: disk full, stopping, no memory, in the words of a negative errno. */

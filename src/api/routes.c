@@ -72,7 +72,8 @@ static bool is_match(const char *pattern, const char *path, const char **ret_par
 }
 
 /* The route, or NULL with what other methods the path has. */
-static const struct route *find(const struct berth_exchange *request, const char **ret_part, size_t *ret_n, unsigned *ret_methods)
+static const struct route *find(const struct berth_exchange *request, const char **ret_part, size_t *ret_n,
+                                unsigned *ret_methods)
 {
 	*ret_methods = 0;
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
@@ -87,15 +88,19 @@ static const struct route *find(const struct berth_exchange *request, const char
 
 static bool is_page(const struct berth_exchange *request)
 {
-	return request->method == BERTH_METHOD_GET && (strcmp(request->path, "/") == 0 || strcmp(request->path, "/login") == 0);
+	return request->method == BERTH_METHOD_GET &&
+	       (strcmp(request->path, "/") == 0 || strcmp(request->path, "/login") == 0);
 }
 
 static void refuse_stranger(struct berth_exchange *request)
 {
 	static const char page[] = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>berth</title>"
-				   "<p>Please sign in: type <code>berth web</code> in a terminal on this machine and open the link it prints."
-				   "<p lang=\"zh\">请先登录：在这台机器的终端里输入 <code>berth web</code>，然后打开它给出的链接。</html>\n";
-	const struct berth_refusal refusal = {MHD_HTTP_UNAUTHORIZED, "NotSignedIn", NULL, "`berth web` prints a sign-in link; programs use the unix socket."};
+				   "<p>Please sign in: type <code>berth web</code> in a terminal on this machine and "
+	                           "open the link it prints."
+				   "<p lang=\"zh\">请先登录：在这台机器的终端里输入 <code>berth "
+	                           "web</code>，然后打开它给出的链接。</html>\n";
+	const struct berth_refusal refusal = {MHD_HTTP_UNAUTHORIZED, "NotSignedIn", NULL,
+	                                      "`berth web` prints a sign-in link; programs use the unix socket."};
 
 	if (is_page(request))
 		berth_reply_static(request, MHD_HTTP_UNAUTHORIZED, "text/html; charset=utf-8", page, sizeof(page) - 1);
@@ -133,8 +138,10 @@ static bool is_from_us(const struct berth_api *api, const struct berth_exchange 
 
 static bool check_tcp(const struct berth_api *api, struct berth_exchange *request, bool is_open)
 {
-	const struct berth_refusal bad_host = {MHD_HTTP_FORBIDDEN, "BadHost", NULL, "Open the page by its own address, http://127.0.0.1 and the port."};
-	const struct berth_refusal bad_origin = {MHD_HTTP_FORBIDDEN, "BadOrigin", NULL, "Use berth's own page, the command line, or a Bearer token."};
+	const struct berth_refusal bad_host = {MHD_HTTP_FORBIDDEN, "BadHost", NULL,
+	                                       "Open the page by its own address, http://127.0.0.1 and the port."};
+	const struct berth_refusal bad_origin = {MHD_HTTP_FORBIDDEN, "BadOrigin", NULL,
+	                                         "Use berth's own page, the command line, or a Bearer token."};
 
 	if (!berth_auth_is_our_host(berth_exchange_header(request, "Host"), berth_http_port(api->http))) {
 		berth_reply_error(request, &bad_host, "The request was meant for another host.");
@@ -155,22 +162,25 @@ static bool check_tcp(const struct berth_api *api, struct berth_exchange *reques
 
 static bool check_user(const struct berth_api *api, struct berth_exchange *request)
 {
-	const struct berth_refusal refusal = {
-		MHD_HTTP_FORBIDDEN, "NotYourDaemon", NULL,
-		"It runs jobs as its owner, so nobody else may use it. Start your own with `berthd`, or ask the owner to run the command for you."};
+	const struct berth_refusal refusal = {MHD_HTTP_FORBIDDEN, "NotYourDaemon", NULL,
+	                                      "It runs jobs as its owner, so nobody else may use it. Start your own "
+	                                      "with `berthd`, or ask the owner to run the command for you."};
 	if (request->uid == api->host.uid || request->uid == 0)
 		return true;
-	berth_reply_error(request, &refusal, "This berth belongs to %s (uid %u); you are uid %u.", api->owner, (unsigned)api->host.uid,
-	                  (unsigned)request->uid);
+	berth_reply_error(request, &refusal, "This berth belongs to %s (uid %u); you are uid %u.", api->owner,
+	                  (unsigned)api->host.uid, (unsigned)request->uid);
 	return false;
 }
 
 static bool check_route(struct berth_exchange *request, const struct route *route, unsigned methods)
 {
-	const struct berth_refusal unknown = {MHD_HTTP_NOT_FOUND, "NoSuchPath", NULL, "docs/api.md lists the paths; all but the page begin with /api/v1/."};
+	const struct berth_refusal unknown = {MHD_HTTP_NOT_FOUND, "NoSuchPath", NULL,
+	                                      "docs/api.md lists the paths; all but the page begin with /api/v1/."};
 	const struct berth_refusal method = {MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed", NULL, NULL};
-	const struct berth_refusal local = {MHD_HTTP_FORBIDDEN, "UnixSocketOnly", NULL, "Use the command line, which talks to the unix socket."};
-	static const char *const names[BERTH_METHOD_COUNT] = {[BERTH_METHOD_GET] = "GET", [BERTH_METHOD_POST] = "POST", [BERTH_METHOD_PATCH] = "PATCH"};
+	const struct berth_refusal local = {MHD_HTTP_FORBIDDEN, "UnixSocketOnly", NULL,
+	                                    "Use the command line, which talks to the unix socket."};
+	static const char *const names[BERTH_METHOD_COUNT] = {
+		[BERTH_METHOD_GET] = "GET", [BERTH_METHOD_POST] = "POST", [BERTH_METHOD_PATCH] = "PATCH"};
 	char allow[32] = "";
 
 	if (!route && methods == 0) {
@@ -180,7 +190,8 @@ static bool check_route(struct berth_exchange *request, const struct route *rout
 	if (!route) {
 		for (unsigned i = BERTH_METHOD_GET; i < BERTH_METHOD_COUNT; i++)
 			if (methods >> i & 1)
-				(void)snprintf(allow + strlen(allow), sizeof(allow) - strlen(allow), "%s%s", allow[0] ? ", " : "", names[i]);
+				(void)snprintf(allow + strlen(allow), sizeof(allow) - strlen(allow), "%s%s",
+				               allow[0] ? ", " : "", names[i]);
 		berth_reply_error(request, &method, "%.200s takes %s.", request->path, allow);
 		berth_reply_header(request, "Allow", allow);
 		return false;
@@ -220,15 +231,18 @@ static bool check_query(struct berth_exchange *request, const struct route *rout
 	if (check.bad[0] == '\0')
 		return true;
 	if (route->query)
-		berth_reply_error(request, &refusal, "\"?%s=\" is not known here; allowed are:%s.", check.bad, route->query);
+		berth_reply_error(request, &refusal, "\"?%s=\" is not known here; allowed are:%s.", check.bad,
+		                  route->query);
 	else
-		berth_reply_error(request, &refusal, "\"?%s=\" is not known here: %s takes no parameters.", check.bad, route->path);
+		berth_reply_error(request, &refusal, "\"?%s=\" is not known here: %s takes no parameters.", check.bad,
+		                  route->path);
 	return false;
 }
 
 static bool check_size(struct berth_exchange *request)
 {
-	const struct berth_refusal refusal = {MHD_HTTP_CONTENT_TOO_LARGE, "TooLarge", NULL, "Submit fewer jobs at once."};
+	const struct berth_refusal refusal = {MHD_HTTP_CONTENT_TOO_LARGE, "TooLarge", NULL,
+	                                      "Submit fewer jobs at once."};
 	const char *length = berth_exchange_header(request, "Content-Length");
 	uint64_t n;
 

@@ -25,8 +25,8 @@ struct berth_api {
 	struct berth_outlooks outlooks;
 	struct berth_retry *retries;
 	sd_event_source *retry_timer; /* on while there are retries */
-	char *owner;                /* name of host.uid, for people */
-	char *listen_addr;          /* NULL = no TCP */
+	char *owner;                  /* name of host.uid, for people */
+	char *listen_addr;            /* NULL = no TCP */
 };
 
 static inline struct berth_core *berth_api_core(const struct berth_api *api)
@@ -44,16 +44,17 @@ const char *berth_api_user_name(const struct berth_api *api, uid_t uid, char buf
 
 /* The handlers, by file. A handler answers the request or takes a ticket. */
 typedef void berth_handler(struct berth_api *api, struct berth_exchange *request);
-berth_handler berth_get_jobs, berth_get_job;                                                                 /* jobs.c */
-berth_handler berth_post_jobs;                                                                               /* submit.c */
-berth_handler berth_post_cancel, berth_post_hold, berth_post_release, berth_post_requeue, berth_patch_job;   /* change.c */
-berth_handler berth_get_why;                                                                                 /* why.c */
-berth_handler berth_get_log;                                                                                 /* log.c */
-berth_handler berth_get_gpus, berth_post_drain, berth_post_undrain;                                          /* gpus.c */
-berth_handler berth_post_sim;                                                                                /* sim.c */
-berth_handler berth_get_history;                                                                             /* history.c */
-berth_handler berth_get_events;                                                                              /* stream.c */
-berth_handler berth_get_status, berth_get_doctor, berth_get_config, berth_get_metrics, berth_get_healthz;    /* status.c */
-berth_handler berth_post_login_links, berth_get_login;                                                       /* login.c */
-berth_handler berth_get_page, berth_get_asset;                                                               /* page.c */
+berth_handler berth_get_jobs, berth_get_job; /* jobs.c */
+berth_handler berth_post_jobs;               /* submit.c */
+berth_handler berth_post_cancel, berth_post_hold, berth_post_release, berth_post_requeue,
+	berth_patch_job;                                            /* change.c */
+berth_handler berth_get_why;                                        /* why.c */
+berth_handler berth_get_log;                                        /* log.c */
+berth_handler berth_get_gpus, berth_post_drain, berth_post_undrain; /* gpus.c */
+berth_handler berth_post_sim;                                       /* sim.c */
+berth_handler berth_get_history;                                    /* history.c */
+berth_handler berth_get_events;                                     /* stream.c */
+berth_handler berth_get_status, berth_get_doctor, berth_get_config, berth_get_metrics, berth_get_healthz; /* status.c */
+berth_handler berth_post_login_links, berth_get_login;                                                    /* login.c */
+berth_handler berth_get_page, berth_get_asset;                                                            /* page.c */
 #endif

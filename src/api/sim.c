@@ -12,7 +12,8 @@ struct injection {
 
 static void refuse_injection(struct berth_exchange *request, const char *text)
 {
-	const struct berth_refusal refusal = {MHD_HTTP_BAD_REQUEST, "BadInjection", NULL, "`berth help admin` lists what can be injected."};
+	const struct berth_refusal refusal = {MHD_HTTP_BAD_REQUEST, "BadInjection", NULL,
+	                                      "`berth help admin` lists what can be injected."};
 
 	berth_reply_error(request, &refusal, "%s.", text);
 }
@@ -33,7 +34,8 @@ static void on_injected(void *arg, int result, const struct berth_error *err)
 		berth_reply_gpu(injection.api, request, device);
 }
 
-static void inject(struct berth_api *api, struct berth_exchange *request, const struct berth_device *device, const char *what)
+static void inject(struct berth_api *api, struct berth_exchange *request, const struct berth_device *device,
+                   const char *what)
 {
 	struct injection *injection = calloc(1, sizeof(*injection));
 	struct berth_ticket *ticket = injection ? berth_exchange_wait(request) : NULL;
@@ -58,7 +60,8 @@ static void inject(struct berth_api *api, struct berth_exchange *request, const 
 static void check_and_inject(struct berth_api *api, struct berth_exchange *request, json_t *body)
 {
 	static const char *const known[] = {"gpu", "inject", NULL};
-	const struct berth_refusal no_gpu = {MHD_HTTP_NOT_FOUND, "NoSuchGpu", NULL, "`berth gpus` lists them; name one by its index or UUID."};
+	const struct berth_refusal no_gpu = {MHD_HTTP_NOT_FOUND, "NoSuchGpu", NULL,
+	                                     "`berth gpus` lists them; name one by its index or UUID."};
 	const struct berth_refusal bad = {MHD_HTTP_BAD_REQUEST, "BadField", NULL, NULL};
 	const char *gpu = json_string_value(json_object_get(body, "gpu"));
 	const char *what = json_string_value(json_object_get(body, "inject"));
@@ -77,8 +80,8 @@ static void check_and_inject(struct berth_api *api, struct berth_exchange *reque
 
 void berth_post_sim(struct berth_api *api, struct berth_exchange *request)
 {
-	const struct berth_refusal real = {
-		MHD_HTTP_CONFLICT, "NotSimulated", NULL, "Start a daemon on simulated cards: `berthd --devices sim:8xA100-80GB`."};
+	const struct berth_refusal real = {MHD_HTTP_CONFLICT, "NotSimulated", NULL,
+	                                   "Start a daemon on simulated cards: `berthd --devices sim:8xA100-80GB`."};
 	json_t *body;
 
 	if (!api->host.is_simulated) {

@@ -62,7 +62,8 @@ void berth_get_status(struct berth_api *api, struct berth_exchange *request)
 
 void berth_get_doctor(struct berth_api *api, struct berth_exchange *request)
 {
-	static const char *const results[] = {[BERTH_CHECK_OK] = "ok", [BERTH_CHECK_WARN] = "warn", [BERTH_CHECK_FAIL] = "fail"};
+	static const char *const results[] = {
+		[BERTH_CHECK_OK] = "ok", [BERTH_CHECK_WARN] = "warn", [BERTH_CHECK_FAIL] = "fail"};
 	BERTH_AUTO_FREE struct berth_check *checks = calloc(CHECKS_MAX, sizeof(*checks));
 	const size_t n = checks ? api->host.doctor(api->host.arg, checks, CHECKS_MAX) : 0;
 	BERTH_AUTO_TEXT struct berth_text text = {.is_failed = !checks};
@@ -98,7 +99,8 @@ void berth_get_metrics(struct berth_api *api, struct berth_exchange *request)
 	const struct berth_telemetry_counters counters = counters_of(api);
 	BERTH_AUTO_TEXT struct berth_text text = {0};
 
-	berth_telemetry_metrics(api->host.telemetry, berth_api_core(api), &counters, berth_api_now(api), berth_clock_boot_ms(), &text);
+	berth_telemetry_metrics(api->host.telemetry, berth_api_core(api), &counters, berth_api_now(api),
+	                        berth_clock_boot_ms(), &text);
 	berth_reply_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &text);
 }
 
@@ -112,5 +114,6 @@ void berth_get_healthz(struct berth_api *api, struct berth_exchange *request)
 		berth_text_add(&why, "ok");
 	}
 	berth_text_add(&why, "\n");
-	berth_reply_text(request, is_healthy ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", &why);
+	berth_reply_text(request, is_healthy ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
+	                 &why);
 }

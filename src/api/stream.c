@@ -32,7 +32,7 @@ struct berth_streams {
 	uint64_t told_us;
 };
 
-/* --- what is written --------------------------------------------------------------------------------------------------- */
+/* --- what is written ------------------------------------------------------------------------- */
 
 static void add_event(struct stream *stream, const char *name, uint64_t seq, const struct berth_text *data)
 {
@@ -159,7 +159,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *buf, size_t cap)
 	return (ssize_t)n;
 }
 
-/* --- who listens --------------------------------------------------------------------------------------------------------- */
+/* --- who listens ----------------------------------------------------------------------------- */
 
 static void on_free(void *arg)
 {
@@ -188,16 +188,23 @@ static int parse_since(const struct berth_exchange *request, bool *ret_is_given,
 	return since ? berth_number_parse(since, "since", 0, INT64_MAX, ret, err) : 0;
 }
 
-static struct stream *make_stream(struct berth_api *api, struct berth_exchange *request, bool is_resumed, uint64_t since)
+static struct stream *make_stream(struct berth_api *api, struct berth_exchange *request, bool is_resumed,
+                                  uint64_t since)
 {
 	struct berth_streams *streams = api->streams;
 	struct stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return NULL;
-	*stream = (struct stream){.api = api, .request = request, .is_tcp = request->is_tcp, .is_new = true, .cursor = berth_events_end(api->events), .next = streams->head};
+	*stream = (struct stream){.api = api,
+	                          .request = request,
+	                          .is_tcp = request->is_tcp,
+	                          .is_new = true,
+	                          .cursor = berth_events_end(api->events),
+	                          .next = streams->head};
 	if (is_resumed)
-		stream->is_reset = !berth_events_seek(api->events, since, berth_core_seq(berth_api_core(api)), &stream->cursor);
+		stream->is_reset = !berth_events_seek(api->events, since, berth_core_seq(berth_api_core(api)),
+		                                      &stream->cursor);
 	if (stream->next)
 		stream->next->prev = stream;
 	streams->head = stream;
@@ -208,7 +215,8 @@ static struct stream *make_stream(struct berth_api *api, struct berth_exchange *
 void berth_get_events(struct berth_api *api, struct berth_exchange *request)
 {
 	const struct berth_refusal bad = {MHD_HTTP_BAD_REQUEST, "BadQuery", NULL, NULL};
-	const struct berth_refusal busy = {MHD_HTTP_TOO_MANY_REQUESTS, "TooManyStreams", NULL, "Close some pages or followers, or poll the lists."};
+	const struct berth_refusal busy = {MHD_HTTP_TOO_MANY_REQUESTS, "TooManyStreams", NULL,
+	                                   "Close some pages or followers, or poll the lists."};
 	struct MHD_Response *response;
 	struct stream *stream;
 	struct berth_error err;
@@ -235,7 +243,7 @@ void berth_get_events(struct berth_api *api, struct berth_exchange *request)
 	berth_exchange_answer(request, MHD_HTTP_OK, berth_reply_dress(response, "text/event-stream; charset=utf-8"), 0);
 }
 
-/* --- when they are told ---------------------------------------------------------------------------------------------------- */
+/* --- when they are told ---------------------------------------------------------------------- */
 
 static void resume_all(struct berth_streams *streams, bool is_ping)
 {
@@ -283,7 +291,8 @@ static int add_timers(struct berth_streams *streams)
 	if (r >= 0)
 		r = sd_event_source_set_enabled(streams->teller, SD_EVENT_OFF);
 	if (r >= 0)
-		r = sd_event_add_time(streams->event, &streams->pinger, CLOCK_MONOTONIC, now_us + PING_US, 0, on_ping, streams);
+		r = sd_event_add_time(streams->event, &streams->pinger, CLOCK_MONOTONIC, now_us + PING_US, 0, on_ping,
+		                      streams);
 	return r < 0 ? r : 0;
 }
 

@@ -11,7 +11,7 @@
 #define KEY_MAX 128u
 #define RETRY_US 20000u
 
-/* --- answers ------------------------------------------------------------------------------------------------------------ */
+/* --- answers --------------------------------------------------------------------------------- */
 
 /* A job of an earlier submission that only the history knows. */
 static int take_past(void *arg, uint64_t job, const char *row)
@@ -46,7 +46,8 @@ static void write_job(struct berth_api *api, struct berth_json *json, uint64_t i
 	berth_json_close(json, '}');
 }
 
-static void reply_ids(struct berth_api *api, struct berth_exchange *request, unsigned status, uint64_t first, uint64_t n)
+static void reply_ids(struct berth_api *api, struct berth_exchange *request, unsigned status, uint64_t first,
+                      uint64_t n)
 {
 	BERTH_AUTO_TEXT struct berth_text text = {0};
 	struct berth_json json = berth_json_at(&text);
@@ -64,7 +65,8 @@ static void reply_ids(struct berth_api *api, struct berth_exchange *request, uns
 	berth_reply_json(request, status, &text);
 }
 
-static void on_submitted(struct berth_api *api, struct berth_exchange *request, int result, const struct berth_fact *facts, size_t n)
+static void on_submitted(struct berth_api *api, struct berth_exchange *request, int result,
+                         const struct berth_fact *facts, size_t n)
 {
 	if (result < 0)
 		berth_reply_errno(request, result, n == 1 ? "take the job" : "take the jobs");
@@ -81,7 +83,7 @@ static struct berth_fact numbered(const struct berth_core *core, const struct be
 	return copy;
 }
 
-/* --- dry run ------------------------------------------------------------------------------------------------------------- */
+/* --- dry run --------------------------------------------------------------------------------- */
 
 static void write_trial(struct berth_api *api, struct berth_json *json, const struct berth_fact *asked, uint64_t now_ms)
 {
@@ -93,14 +95,16 @@ static void write_trial(struct berth_api *api, struct berth_json *json, const st
 	struct berth_share_set set = {0};
 	const int r = berth_core_try(core, &fact, now_ms, &reason, &forecast, &set);
 	const bool is_now = r == 0 && (set.n > 0 || (request->gpus == 0 && forecast.latest_ms <= now_ms));
-	const bool is_charged = request->limit_ms != BERTH_UNLIMITED_MS && request->limit_ms < UINT64_MAX / (request->gpus + 1);
+	const bool is_charged = request->limit_ms != BERTH_UNLIMITED_MS &&
+	                        request->limit_ms < UINT64_MAX / (request->gpus + 1);
 
 	berth_json_open(json, NULL, '{');
 	berth_json_str(json, "verdict", is_now ? "starts_now" : "waits");
 	berth_set_write(json, "devices", core, &set);
 	berth_reason_write(json, "reason", core, &reason);
 	berth_forecast_write(json, "predicted_start", r == 0 ? &forecast : NULL);
-	berth_json_u64_or_null(json, "charge_gpu_ms", is_charged ? request->limit_ms * request->gpus : UINT64_MAX, UINT64_MAX);
+	berth_json_u64_or_null(json, "charge_gpu_ms", is_charged ? request->limit_ms * request->gpus : UINT64_MAX,
+	                       UINT64_MAX);
 	berth_json_close(json, '}');
 }
 
@@ -120,7 +124,7 @@ static void reply_trial(struct berth_api *api, struct berth_exchange *request, c
 	berth_reply_json(request, MHD_HTTP_OK, &text);
 }
 
-/* --- checking -------------------------------------------------------------------------------------------------------------- */
+/* --- checking -------------------------------------------------------------------------------- */
 
 /* Is every job of the batch possible? Otherwise the request is answered. */
 static bool check_all(const struct berth_api *api, struct berth_exchange *request, const struct berth_batch *batch)
@@ -143,7 +147,8 @@ static void refuse_batch(struct berth_exchange *request, int code, const struct 
 {
 	const struct berth_refusal field = {MHD_HTTP_BAD_REQUEST, "BadField", NULL, NULL};
 	const struct berth_refusal limit = {
-		MHD_HTTP_UNPROCESSABLE_CONTENT, "AboveLimit", NULL, "Ask for less at once; a job that saves checkpoints can go on in a second one."};
+		MHD_HTTP_UNPROCESSABLE_CONTENT, "AboveLimit", NULL,
+		"Ask for less at once; a job that saves checkpoints can go on in a second one."};
 
 	if (code == -ENOMEM)
 		berth_reply_errno(request, code, "take the jobs");
@@ -168,7 +173,8 @@ static bool check_key(struct berth_exchange *request, const char *key)
 	for (size_t i = 0; i < n && is_good; i++)
 		is_good = key[i] > 0x20 && key[i] < 0x7f;
 	if (!is_good)
-		berth_reply_error(request, &refusal, "Idempotency-Key must be 1 to %u printable characters without blanks.", KEY_MAX);
+		berth_reply_error(request, &refusal,
+		                  "Idempotency-Key must be 1 to %u printable characters without blanks.", KEY_MAX);
 	return is_good;
 }
 
@@ -197,12 +203,15 @@ static void submit(struct berth_api *api, struct berth_exchange *request, const 
 	}
 	submission.n = (uint32_t)batch.n;
 	submission.at_ms = berth_api_now(api);
-	post = (struct berth_post){.facts = batch.facts, .n_facts = batch.n, .blobs = batch.blobs, .n_blobs = batch.n_blobs,
+	post = (struct berth_post){.facts = batch.facts,
+	                           .n_facts = batch.n,
+	                           .blobs = batch.blobs,
+	                           .n_blobs = batch.n_blobs,
 	                           .submission = key ? &submission : NULL};
 	berth_api_post(api, request, &post, on_submitted);
 }
 
-/* --- the same key again ----------------------------------------------------------------------------------------------------- */
+/* --- the same key again ---------------------------------------------------------------------- */
 
 static int on_retry(sd_event_source *source, uint64_t now_us, void *arg)
 {

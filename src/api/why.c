@@ -75,26 +75,31 @@ static struct change change_of(const struct berth_suggestion *suggestion, const 
 	char list[64];
 
 	if (suggestion->fields & BERTH_ALTER_GPUS) {
-		(void)snprintf(change.text, sizeof(change.text), "ask for %u GPU%s instead of %u", then->gpus, then->gpus == 1 ? "" : "s", now->gpus);
+		(void)snprintf(change.text, sizeof(change.text), "ask for %u GPU%s instead of %u", then->gpus,
+		               then->gpus == 1 ? "" : "s", now->gpus);
 		(void)snprintf(change.option, sizeof(change.option), "--gpus");
 		(void)snprintf(change.value, sizeof(change.value), "%u", then->gpus);
 	} else if (suggestion->fields & BERTH_ALTER_LIMIT) {
 		berth_duration_format(then->limit_ms, change.value);
-		(void)snprintf(change.text, sizeof(change.text), "ask for a time limit of %.32s instead of %s", change.value,
-		               berth_duration_format(now->limit_ms, was));
+		(void)snprintf(change.text, sizeof(change.text), "ask for a time limit of %.32s instead of %s",
+		               change.value, berth_duration_format(now->limit_ms, was));
 		(void)snprintf(change.option, sizeof(change.option), "--time");
 	} else if (suggestion->fields & BERTH_ALTER_GPU_MEM) {
 		(void)snprintf(change.value, sizeof(change.value), "%" PRIu64, then->gpu_mem_bytes);
-		(void)snprintf(change.text, sizeof(change.text), "ask for less GPU memory than %s", berth_size_format(now->gpu_mem_bytes, was));
+		(void)snprintf(change.text, sizeof(change.text), "ask for less GPU memory than %s",
+		               berth_size_format(now->gpu_mem_bytes, was));
 		(void)snprintf(change.option, sizeof(change.option), "--gpu-mem");
 	} else if (suggestion->fields & BERTH_ALTER_MODEL) {
-		(void)snprintf(change.value, sizeof(change.value), "%.64s", then->gpu_model[0] ? then->gpu_model : "any");
-		(void)snprintf(change.text, sizeof(change.text), "take %s instead of %.64s", then->gpu_model[0] ? then->gpu_model : "any model", now->gpu_model);
+		(void)snprintf(change.value, sizeof(change.value), "%.64s",
+		               then->gpu_model[0] ? then->gpu_model : "any");
+		(void)snprintf(change.text, sizeof(change.text), "take %s instead of %.64s",
+		               then->gpu_model[0] ? then->gpu_model : "any model", now->gpu_model);
 		(void)snprintf(change.option, sizeof(change.option), "--gpu-model");
 	} else {
 		index_list(then->index_mask, list, sizeof(list));
 		(void)snprintf(change.value, sizeof(change.value), "%s", then->index_mask ? list : "any");
-		(void)snprintf(change.text, sizeof(change.text), "take GPU %s instead of the indexes asked for", then->index_mask ? list : "whichever is free");
+		(void)snprintf(change.text, sizeof(change.text), "take GPU %s instead of the indexes asked for",
+		               then->index_mask ? list : "whichever is free");
 		(void)snprintf(change.option, sizeof(change.option), "--gpu-index");
 	}
 	return change;
@@ -122,7 +127,8 @@ static void write_suggestions(struct berth_json *json, const struct berth_job *j
 	berth_json_close(json, ']');
 }
 
-static void reply_why(struct berth_api *api, struct berth_exchange *request, const struct berth_job *job, const struct berth_why *why)
+static void reply_why(struct berth_api *api, struct berth_exchange *request, const struct berth_job *job,
+                      const struct berth_why *why)
 {
 	const struct berth_core *core = berth_api_core(api);
 	BERTH_AUTO_TEXT struct berth_text text = {0};
@@ -151,7 +157,8 @@ static void reply_why(struct berth_api *api, struct berth_exchange *request, con
 static void refuse_past(struct berth_exchange *request)
 {
 	const struct berth_refusal refusal = {
-		MHD_HTTP_NOT_FOUND, "NoSuchJob", NULL, "`berth show` tells how a job of the history ended; `berth queue` lists what waits and runs."};
+		MHD_HTTP_NOT_FOUND, "NoSuchJob", NULL,
+		"`berth show` tells how a job of the history ended; `berth queue` lists what waits and runs."};
 
 	berth_reply_error(request, &refusal, "Job %.40s neither waits nor runs, nor ended lately.", request->arg);
 }

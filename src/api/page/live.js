@@ -1,13 +1,13 @@
 // The data: read once, then kept true by the event stream. Survives a restart of the daemon.
 
-const LIST = "/api/v1/jobs?limit=400";
+const ACTIVE = "/api/v1/jobs?active=1&limit=300";
+const FINISHED = "/api/v1/jobs?state=COMPLETED,FAILED,CANCELLED,TIMEOUT,OUT_OF_MEMORY,NODE_FAIL&limit=20";
 const RETRY_MS = [500, 1000, 2000, 5000];
 
 export class Live {
   constructor(onChange) {
     this.onChange = onChange;
     this.jobs = new Map();
-    this.order = [];          // ids as the list had them
     this.gpus = new Map();
     this.leftOut = 0;
     this.status = null;
@@ -40,19 +40,18 @@ export class Live {
   }
 
   async readAll() {
-    const [status, gpus, list] = await Promise.all([this.get("/api/v1/status"), this.get("/api/v1/gpus"), this.get(LIST)]);
+    const [status, gpus, active, finished] = await Promise.all([this.get("/api/v1/status"), this.get("/api/v1/gpus"), this.get(ACTIVE), this.get(FINISHED)]);
     this.status = status;
     this.skewMs = new Date(status.now).getTime() - Date.now();
     this.gpus = new Map(gpus.gpus.map((gpu) => [gpu.uuid, gpu]));
-    // What changed between the three is told by the events since the earliest of them.
-    this.seq = Math.min(status.seq, gpus.seq, list.seq);
-    this.takeList(list);
+    // What changed between them is told by the events since the earliest.
+    this.seq = Math.min(status.seq, gpus.seq, active.seq, finished.seq);
+    this.takeLists(active, finished);
   }
 
-  takeList(list) {
-    this.jobs = new Map(list.jobs.map((job) => [job.id, job]));
-    this.order = list.jobs.map((job) => job.id);
-    this.leftOut = list.left_out;
+  takeLists(active, finished) {
+    this.jobs = new Map([...active.jobs, ...finished.jobs].map((job) => [job.id, job]));
+    this.leftOut = active.left_out;
     this.heardAt = new Date();
     this.onChange();
   }
@@ -62,7 +61,7 @@ export class Live {
     if (this.lists) return;
     this.lists = setTimeout(async () => {
       try {
-        this.takeList(await this.get(LIST));
+        this.takeLists(...await Promise.all([this.get(ACTIVE), this.get(FINISHED)]));
       } catch { /* the stream notices what is wrong */ }
       this.lists = null;
     }, 1000);

@@ -71,6 +71,7 @@ function showState() {
   const w = words();
   setText(at("live"), w[live.state]);
   at("live").dataset.state = live.state;
+  document.body.toggleAttribute("data-ready", live.status !== null);
   document.body.toggleAttribute("data-stale", live.state === "reconnecting" || live.state === "out");
   const text = live.state === "out" ? w.signed_out : live.state === "reconnecting" && live.heardAt ? w.stale(moment(live.heardAt.toISOString())) : trouble;
   at("trouble").hidden = !text;

@@ -84,7 +84,7 @@ function updateCard(node, gpu, live) {
 
 function createJob(job, actions) {
   const node = make("li");
-  const p = { id: make("span", "id"), name: isolated("name"), user: isolated("user"), state: make("span"), gpus: make("span", "gpus"), line: make("div", "line"), sub: make("div", "sub"), bar: make("progress"), output: make("button"), cancel: make("button", "bad"), log: make("pre", "log") };
+  const p = { id: make("span", "id"), name: isolated("name"), user: isolated("user"), state: make("span"), gpus: make("span", "gpus"), line: make("span"), sub: make("div", "sub"), bar: make("progress"), output: make("button"), cancel: make("button", "bad"), log: make("pre", "log") };
   p.bar.max = 1000;
   p.log.hidden = true;
   p.log.tabIndex = 0;
@@ -92,7 +92,6 @@ function createJob(job, actions) {
   p.output.addEventListener("click", () => actions.output(job.id, p));
   p.cancel.addEventListener("click", () => actions.cancel(node.job));
   node.append(make("div", "job", p.id, p.name, p.user, p.gpus, make("div", "what", make("div", "line", make("span", "state", p.state), p.line), p.bar, p.sub), make("div", "buttons", p.output, p.cancel)), p.log);
-  p.line.className = "reason";
   node.parts = p;
   return node;
 }
@@ -146,7 +145,7 @@ function updateJob(node, job, live, kind) {
   setText(p.state, kind === "waiting" && job.position ? `#${job.position}` : w.states[job.state] ?? job.state);
   const reason = reasonLine(job);
   const main = kind === "running" && !isStarting && job.state !== "STOPPING" ? progressText(job.progress) : reason;
-  setText(p.line, main ? ` ${main}` : "");
+  setText(p.line, main);
   setText(p.sub, kind === "running" ? runningText(job, live) : kind === "waiting" ? waitingText(job, live) : finishedText(job));
   p.bar.hidden = kind !== "running";
   p.bar.value = permilleOf(job.progress);

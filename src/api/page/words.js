@@ -29,7 +29,7 @@ const english = {
   ran: (span) => `${span}, no limit`,
   no_progress: "no progress reported",
   waited: (span) => `waits ${span}`,
-  starts: (earliest, latest) => (latest ? (earliest && earliest !== latest ? `starts ${earliest} to ${latest}` : `starts by ${latest}`) : "start not known: something ahead has no limit"),
+  starts: (earliest, latest) => (latest ? (earliest && earliest !== latest ? `starts ${earliest} to ${latest}` : `starts by ${latest}`) : "start not known yet"),
   ended: (at, span) => `${at}, ran ${span}`,
   ended_unrun: (at) => `${at}, never ran`,
   exit: (code, signal) => (signal ? `signal ${signal}` : code === null ? "exit code unknown" : `exit code ${code}`),
@@ -40,7 +40,6 @@ const english = {
   cancel_help: "A running job is asked to stop, and killed when its grace time is over.",
   cancel_yes: "Cancel the job", keep: "Keep it",
   failed: (message) => `That did not work: ${message}`,
-  today: "today",
   reasons: {
     None: () => "",
     Starting: () => "is being started",
@@ -93,7 +92,7 @@ const chinese = {
   ran: (span) => `${span}，无时限`,
   no_progress: "没有报告进度",
   waited: (span) => `已等 ${span}`,
-  starts: (earliest, latest) => (latest ? (earliest && earliest !== latest ? `${earliest} 到 ${latest} 之间开始` : `最迟 ${latest} 开始`) : "开始时间未知：前面有任务没有时限"),
+  starts: (earliest, latest) => (latest ? (earliest && earliest !== latest ? `${earliest} 到 ${latest} 之间开始` : `最迟 ${latest} 开始`) : "开始时间还不知道"),
   ended: (at, span) => `${at}，运行了 ${span}`,
   ended_unrun: (at) => `${at}，没有运行过`,
   exit: (code, signal) => (signal ? `信号 ${signal}` : code === null ? "退出码未知" : `退出码 ${code}`),
@@ -104,7 +103,6 @@ const chinese = {
   cancel_help: "运行中的任务会先收到停止请求，宽限时间过后才会被强制结束。",
   cancel_yes: "取消任务", keep: "保留",
   failed: (message) => `没有成功：${message}`,
-  today: "今天",
   reasons: {
     None: () => "",
     Starting: () => "正在启动",
@@ -163,7 +161,10 @@ export function moment(iso) {
   const at = new Date(iso);
   if (!iso || Number.isNaN(at.getTime())) return words().unknown;
   const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
-  return at.toDateString() === new Date().toDateString() ? clock : `${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock}`;
+  const today = new Date();
+  if (at.toDateString() === today.toDateString()) return clock;
+  const day = `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return at.getFullYear() === today.getFullYear() ? `${day} ${clock}` : `${at.getFullYear()}-${day}`;
 }
 
 export function bytes(n) {
