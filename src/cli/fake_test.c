@@ -82,15 +82,15 @@ static void log_request(const char *dir, const char *request)
 	(void)close(fd);
 }
 
-static void append_file(const char *dir, const struct fake_step *step)
+static void append_file(const char *dir, const char *text)
 {
-	char path[128];
+	char path[64];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, step->file);
+	(void)snprintf(path, sizeof(path), "%s/out", dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd >= 0)
-		(void)!write(fd, step->append, strlen(step->append));
+		(void)!write(fd, text, strlen(text));
 	(void)close(fd);
 }
 
@@ -117,6 +117,21 @@ static void answer(int fd, const struct fake_step *step)
 	             strlen(step->body));
 	send_bytes(fd, head, (size_t)n, step->piece);
 	send_bytes(fd, step->body, strlen(step->body), step->piece);
+}
+
+static void act(const char *dir, const struct fake_act *acts, int *stream)
+{
+	for (; acts && acts->wait_ms > 0; acts++) {
+		pause_ms(acts->wait_ms);
+		if (acts->append)
+			append_file(dir, acts->append);
+		if (acts->events && *stream >= 0)
+			push(*stream, acts->events);
+		if (acts->ends_stream && *stream >= 0) {
+			(void)close(*stream);
+			*stream = -1;
+		}
+	}
 }
 
 static int listen_at(const char *path)
@@ -176,17 +191,9 @@ static void serve(const struct fake *fake, const struct fake_step *steps, int do
 		} else if (!step->is_dumb) {
 			answer(fd, step);
 		}
-		if (step->append)
-			append_file(fake->dir, step);
 		if (fd >= 0)
 			(void)close(fd);
-		pause_ms(step->push_ms);
-		if (step->push && stream >= 0)
-			push(stream, step->push);
-		if (step->ends_stream && stream >= 0) {
-			(void)close(stream);
-			stream = -1;
-		}
+		act(fake->dir, step->acts, &stream);
 		if (step->closes_door_ms > 0) {
 			(void)close(door);
 			(void)unlink(fake->socket);

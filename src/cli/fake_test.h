@@ -10,6 +10,13 @@
 #include <sys/types.h>
 #include "cli/cli.h"
 
+struct fake_act {
+	int wait_ms;        /* before it; 0 ends the list */
+	const char *append; /* to the file "out" of the directory */
+	const char *events; /* text/event-stream, into the open stream */
+	int ends_stream;
+};
+
 struct fake_step {
 	const char *expect; /* beginning of the request line; NULL ends the list */
 	int status;         /* 0 = `raw` is all that is sent */
@@ -19,13 +26,9 @@ struct fake_step {
 	size_t piece;       /* send in pieces so small, with pauses; 0 = at once */
 	int delay_ms;       /* before the answer */
 	int is_stream;      /* keep the connection, answer with a chunked event stream */
-	const char *push;   /* after the answer: events for the open stream, as text/event-stream */
-	int push_ms;        /* wait so long before pushing */
-	int ends_stream;    /* after the answer: close the stream */
+	const struct fake_act *acts; /* what happens after the answer, in order */
 	int is_dumb;        /* close without an answer */
 	int closes_door_ms; /* after the answer: nobody listens for so long */
-	const char *append; /* after the answer: append this to the file ... */
-	const char *file;   /* ... relative to the directory */
 	int is_reusable;    /* may be taken again and again */
 };
 
