@@ -65,7 +65,8 @@ int berth_check_request(const struct berth_core *core, const struct berth_reques
 	else if (!supply.has_model)
 		*ret = (struct berth_reason){ .code = BERTH_REASON_NO_SUCH_MODEL };
 	else if (supply.most_mem_bytes < request->gpu_mem_bytes)
-		*ret = (struct berth_reason){ BERTH_REASON_GPU_TOO_SMALL, request->gpu_mem_bytes, supply.most_mem_bytes, 0 };
+		*ret = (struct berth_reason){ BERTH_REASON_GPU_TOO_SMALL, request->gpu_mem_bytes,
+			                      supply.most_mem_bytes, 0 };
 	else if (request->index_mask & ~supply.indexes)
 		*ret = (struct berth_reason){ BERTH_REASON_NO_SUCH_INDEX, request->index_mask, supply.indexes, 0 };
 	else

@@ -42,15 +42,20 @@ static void test_what_can_never_be(void **state)
 	assert_reason(why, BERTH_REASON_TOO_MANY_GPUS, 6, 4);
 	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 3, .gpu_model = "h100-94gb" }, &why), -ERANGE);
 	assert_reason(why, BERTH_REASON_TOO_MANY_GPUS, 3, 2);
-	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 3, .gpu_mem_bytes = 90 * STAGE_GIB }, &why), -ERANGE);
+	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 3, .gpu_mem_bytes = 90 * STAGE_GIB }, &why),
+	                 -ERANGE);
 	assert_reason(why, BERTH_REASON_TOO_MANY_GPUS, 3, 2);
 	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 1, .gpu_model = "B200" }, &why), -ERANGE);
 	assert_reason(why, BERTH_REASON_NO_SUCH_MODEL, 0, 0);
 	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 1, .gpu_model = "H100" }, &why), -ERANGE);
-	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 1, .gpu_mem_bytes = 95 * STAGE_GIB }, &why), -ERANGE);
+	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 1, .gpu_mem_bytes = 95 * STAGE_GIB }, &why),
+	                 -ERANGE);
 	assert_reason(why, BERTH_REASON_GPU_TOO_SMALL, 95 * STAGE_GIB, 94 * STAGE_GIB);
-	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 1, .gpu_mem_bytes = 81 * STAGE_GIB, .gpu_model = "a100-80GB" },
-	                       &why), -ERANGE);
+	assert_int_equal(
+		check(&stage,
+	              (struct berth_request){ .gpus = 1, .gpu_mem_bytes = 81 * STAGE_GIB, .gpu_model = "a100-80GB" },
+	              &why),
+		-ERANGE);
 	assert_reason(why, BERTH_REASON_GPU_TOO_SMALL, 81 * STAGE_GIB, 80 * STAGE_GIB);
 	assert_int_equal(check(&stage, (struct berth_request){ .gpus = 1, .index_mask = 1u << 9 }, &why), -ERANGE);
 	assert_reason(why, BERTH_REASON_NO_SUCH_INDEX, 1u << 9, 0x0f);
@@ -143,7 +148,8 @@ static void test_wishes_in_every_state(void **state)
 	stage_close(&stage);
 }
 
-static int alter(const struct stage *stage, uint64_t job, uint32_t fields, struct berth_request request, struct berth_reason *why)
+static int alter(const struct stage *stage, uint64_t job, uint32_t fields, struct berth_request request,
+                 struct berth_reason *why)
 {
 	struct berth_fact fact;
 
@@ -171,7 +177,8 @@ static void test_alterations(void **state)
 	assert_int_equal(alter(&stage, 2, BERTH_ALTER_GPUS, (struct berth_request){ .gpus = 1 }, &why), 0);
 	assert_int_equal(alter(&stage, 2, BERTH_ALTER_GPUS, (struct berth_request){ .gpus = 3 }, &why), -ERANGE);
 	assert_reason(why, BERTH_REASON_TOO_MANY_GPUS, 3, 2);
-	assert_int_equal(alter(&stage, 2, BERTH_ALTER_MODEL, (struct berth_request){ .gpu_model = "T4" }, &why), -ERANGE);
+	assert_int_equal(alter(&stage, 2, BERTH_ALTER_MODEL, (struct berth_request){ .gpu_model = "T4" }, &why),
+	                 -ERANGE);
 	assert_int_equal(alter(&stage, 1, BERTH_ALTER_GPUS, (struct berth_request){ .gpus = 1 }, &why), -EBUSY);
 	assert_int_equal(alter(&stage, 1, BERTH_ALTER_LIMIT, (struct berth_request){ .limit_ms = 5 }, &why), 0);
 	stage_end(&stage, 1, 0, BERTH_STOP_NONE);

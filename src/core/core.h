@@ -3,8 +3,8 @@
 /* The core: fold facts, then decide.
  *
  * A state machine without clock, file, socket, environment, thread, randomness or floating point. Its hosts (daemon,
- * simulator, adapters) tell it what happened and what time it is; it says what to do. Equal facts give equal states and equal
- * decisions, on every machine.
+ * simulator, adapters) tell it what happened and what time it is; it says what to do. Equal facts give equal states and
+ * equal decisions, on every machine.
  *
  * The host's loop: berth_core_check what people ask -> journal -> berth_core_fold -> berth_core_decide -> journal the
  * decisions -> fold them -> carry them out, idempotently.
@@ -26,22 +26,23 @@ void berth_core_free(struct berth_core *core);
  * 0 or -ENOMEM with the state unchanged. */
 BERTH_MUST_USE int berth_core_reserve(struct berth_core *core, const struct berth_fact *facts, size_t n);
 
-/* Would this fact, asked by a person, make sense now? For SUBMITTED, CANCEL_ASKED, HELD, RELEASED, ALTERED, REQUEUE_ASKED, DEVICE_DRAIN.
- * Returns 0 (also when it would change nothing: cancelling a finished job is no error);
+/* Would this fact, asked by a person, make sense now? For SUBMITTED, CANCEL_ASKED, HELD, RELEASED, ALTERED,
+ * REQUEUE_ASKED, DEVICE_DRAIN. Returns 0 (also when it would change nothing: cancelling a finished job is no error);
  * -ENOENT no such job or device; -ERANGE the request can never be met, ret says why and what would fit;
  * -EBUSY not in this state (hold or resize of a running job, release of one not held, requeue of one that waits);
  * -EINVAL nonsense (0 limit, more than BERTH_NODE_DEVICES_MAX devices …). ret may be NULL. */
-BERTH_MUST_USE int berth_core_check(const struct berth_core *core, const struct berth_fact *fact, struct berth_reason *ret);
+BERTH_MUST_USE int berth_core_check(const struct berth_core *core, const struct berth_fact *fact,
+                                    struct berth_reason *ret);
 
 /* What happened. Decides nothing. Returns 0 applied; -ESTALE it no longer applies (state unchanged but for the journal
  * number); -EINVAL it contradicts the state or is malformed (a damaged or foreign journal; state unchanged). */
 BERTH_MUST_USE int berth_core_fold(struct berth_core *core, const struct berth_fact *fact);
 
 /* What to do now. Changes nothing.
- * ret->facts is an array of decision facts in the order to journal and carry out, valid until the next call on this core; seq 0,
- * at_ms = now_ms. ret->wake_ms: when to ask again if nothing happens, UINT64_MAX = never.
- * Order: tiers, then submission order (a requeued job keeps its place). A job that cannot start keeps the devices it could have
- * earliest: a later job passes it only if it ends by its limit and grace before that, or uses none of them.
+ * ret->facts is an array of decision facts in the order to journal and carry out, valid until the next call on this
+ * core; seq 0, at_ms = now_ms. ret->wake_ms: when to ask again if nothing happens, UINT64_MAX = never.
+ * Order: tiers, then submission order (a requeued job keeps its place). A job that cannot start keeps the devices it
+ * could have earliest: a later job passes it only if it ends by its limit and grace before that, or uses none of them.
  * Cost: per distinct request shape and device, not per queued job.
  * 0 or -ENOMEM. */
 struct berth_plan {
@@ -91,8 +92,8 @@ const struct berth_fact_policy *berth_core_policy(const struct berth_core *core)
 size_t berth_core_queue(const struct berth_core *core, uint64_t now_ms, uint64_t *ret_ids, size_t cap);
 
 /* Why a job does not run (or how it ended): every reason, most binding first; and for each device why it does not serve
- * this job. Also what would help, each suggestion tried on a copy of the question: it is listed only if it would start now
- * or earlier. */
+ * this job. Also what would help, each suggestion tried on a copy of the question: it is listed only if it would start
+ * now or earlier. */
 #define BERTH_WHY_REASONS_MAX 8
 #define BERTH_WHY_DEVICES_MAX 64
 #define BERTH_WHY_SUGGESTIONS_MAX 4
@@ -106,8 +107,8 @@ struct berth_suggestion {          /* one change of the request (fields as in be
 	uint64_t starts_ms;        /* latest start with it; now_ms = at once */
 };
 /* When it starts. earliest: nothing forbids it from then on. latest: every job ahead runs to its limit and grace and
- * nothing new comes ahead. UINT64_MAX = cannot be told (a job without limit is in the way, it is held …). The likely moment needs
- * history and is told only once there is some. */
+ * nothing new comes ahead. UINT64_MAX = cannot be told (a job without limit is in the way, it is held …). The likely
+ * moment needs history and is told only once there is some. */
 struct berth_forecast {
 	uint64_t earliest_ms;
 	uint64_t latest_ms;
@@ -126,24 +127,28 @@ struct berth_why {
 BERTH_MUST_USE int berth_core_why(struct berth_core *core, uint64_t job, uint64_t now_ms, struct berth_why *ret);
 
 /* The same for the whole queue at once, short: the first reason and the forecast of each waiting job, in the order of
- * berth_core_queue. Writes at most cap rows, returns how many there are, or -ENOMEM. Forecasts are worked out for the first 1,000 jobs of the queue. */
+ * berth_core_queue. Writes at most cap rows, returns how many there are, or -ENOMEM. Forecasts are worked out for the
+ * first 1,000 jobs of the queue. */
 struct berth_outlook {
 	uint64_t job;
 	struct berth_reason reason;
 	struct berth_forecast forecast;
 };
-BERTH_MUST_USE ssize_t berth_core_outlook(struct berth_core *core, uint64_t now_ms, struct berth_outlook *ret, size_t cap);
+BERTH_MUST_USE ssize_t berth_core_outlook(struct berth_core *core, uint64_t now_ms, struct berth_outlook *ret,
+                                          size_t cap);
 
-/* Dry run: what would become of this SUBMITTED fact? As berth_core_check, and on 0 the forecast as if it stood in the queue now;
- * ret_set: the devices it would get now, n = 0 when it would wait. */
-BERTH_MUST_USE int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint64_t now_ms, struct berth_reason *ret_reason,
-                                  struct berth_forecast *ret_forecast, struct berth_share_set *ret_set);
+/* Dry run: what would become of this SUBMITTED fact? As berth_core_check, and on 0 the forecast as if it stood in the
+ * queue now; ret_set: the devices it would get now, n = 0 when it would wait. */
+BERTH_MUST_USE int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint64_t now_ms,
+                                  struct berth_reason *ret_reason, struct berth_forecast *ret_forecast,
+                                  struct berth_share_set *ret_set);
 
 /* --- saving --------------------------------------------------------------------------------------------------- */
 
-/* Facts that, folded into a fresh core, give this state. emit is called for each in order; a non-zero return ends it and is
- * returned. Facts and their strings live for the call only. */
-BERTH_MUST_USE int berth_core_image(const struct berth_core *core, int (*emit)(void *arg, const struct berth_fact *fact), void *arg);
+/* Facts that, folded into a fresh core, give this state. emit is called for each in order; a non-zero return ends it
+ * and is returned. Facts and their strings live for the call only. */
+BERTH_MUST_USE int berth_core_image(const struct berth_core *core,
+                                    int (*emit)(void *arg, const struct berth_fact *fact), void *arg);
 
 /* A number that two cores share exactly when their states are equal (up to chance 2^-64). */
 uint64_t berth_core_hash(const struct berth_core *core);

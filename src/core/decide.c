@@ -68,6 +68,14 @@ static int decide_waiting_cancel(struct decision *decision, const struct berth_j
 	return 0;
 }
 
+/* What a person asks comes before what happened to a device: a cancelled job is not to run again. */
+static enum berth_stop_cause stop_cause(const struct berth_job *job)
+{
+	if (job->is_cancel_asked)
+		return BERTH_STOP_CANCEL;
+	return job->is_requeue_asked ? BERTH_STOP_REQUEUE : BERTH_STOP_DEVICE_LOST;
+}
+
 static int decide_live(struct decision *decision, const struct berth_job *job)
 {
 	bool is_asked = job->is_cancel_asked || job->is_requeue_asked;
@@ -88,9 +96,7 @@ static int decide_live(struct decision *decision, const struct berth_job *job)
 	line->u.stop = (struct berth_fact_stop){
 		.job = job->id,
 		.attempt = job->attempt,
-		.cause = job->is_cancel_asked    ? BERTH_STOP_CANCEL
-	                 : job->is_requeue_asked ? BERTH_STOP_REQUEUE
-	                                         : BERTH_STOP_DEVICE_LOST,
+		.cause = stop_cause(job),
 		.deadline_ms = berth_add_sat(decision->now_ms, job->asked.grace_ms),
 	};
 	berth_pass_hasten(&decision->pass, job, line->u.stop.deadline_ms);
@@ -131,8 +137,9 @@ static int decide_starts(struct decision *decision)
 
 		if (!line)
 			return -ENOMEM;
-		line->u.assigned = (struct berth_fact_assigned){start->rec->job.id, start->rec->job.attempt + 1,
-		                                                start->set};
+		line->u.assigned.job = start->rec->job.id;
+		line->u.assigned.attempt = start->rec->job.attempt + 1;
+		line->u.assigned.set = start->set;
 	}
 	return 0;
 }
@@ -159,7 +166,11 @@ static int decide_forgotten(struct decision *decision)
 
 int berth_core_decide(struct berth_core *core, uint64_t now_ms, struct berth_plan *ret)
 {
-	struct decision decision = {.core = core, .now_ms = berth_max_u64(now_ms, core->at_ms), .wake_ms = UINT64_MAX};
+	struct decision decision = {
+		.core = core,
+		.now_ms = berth_max_u64(now_ms, core->at_ms),
+		.wake_ms = UINT64_MAX,
+	};
 	int r = berth_pass_begin(&decision.pass, core, decision.now_ms);
 
 	core->n_plan = 0;

@@ -178,7 +178,8 @@ static void test_refused_launches_back_off(void **state)
 		assert_int_equal(stage_job(&stage, 1)->failures, failures);
 		assert_int_equal(stage_job(&stage, 1)->reason.code, BERTH_REASON_LAUNCH_FAILED);
 		assert_int_equal(stage_job(&stage, 1)->reason.a, EACCES);
-		/* Another took the device at once; it ends, and the first goes before the second again when its time has come. */
+		/* Another took the device at once; it ends, and the first goes before the second again when its time
+		 * has come. */
 		stage_end(&stage, 1 + failures, 0, BERTH_STOP_NONE);
 		stage_submit(&stage, 1, STAGE_MINUTE);
 		stage.now_ms = stage_job(&stage, 1)->eligible_ms;

@@ -98,7 +98,10 @@ int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint6
                    struct berth_share_set *ret_set)
 {
 	const struct berth_fact_submit *submit = &fact->u.submit;
-	const struct berth_job job = {.state = submit->is_held ? BERTH_JOB_HELD : BERTH_JOB_PENDING, .asked = *submit};
+	const struct berth_job job = {
+		.state = submit->is_held ? BERTH_JOB_HELD : BERTH_JOB_PENDING,
+		.asked = *submit,
+	};
 	struct berth_shape shape = { .request = submit->request, .grace_ms = submit->grace_ms };
 	struct berth_forecast_view view;
 	uint64_t start_ms;

@@ -7,8 +7,9 @@
  * history again.
  *
  * Strings are borrowed from the maker of the fact, never NULL ("" = none), and interned by the core when folded.
- * Ids: jobs and devices are numbered from 1, ascending, and never used twice. Attempts of a job count from 1. A report about
- * attempt 1 never touches attempt 2: a fact that no longer applies is ignored by the fold (-ESTALE), not an error.
+ * Ids: jobs and devices are numbered from 1, ascending, and never used twice. Attempts of a job count from 1. A report
+ * about attempt 1 never touches attempt 2: a fact that no longer applies is ignored by the fold (-ESTALE), not an
+ * error.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -300,7 +301,8 @@ enum berth_fact_kind berth_fact_kind_from_name(const char *name);
 /* Point every string field of the fact at "" (a zeroed fact has NULLs). Makers call it first. */
 void berth_fact_init(struct berth_fact *fact, enum berth_fact_kind kind);
 
-/* "PENDING", "RUNNING" …; STARTING prints as PENDING, ENDED as STOPPING for people; the exact names for codecs. Static. */
+/* "PENDING", "RUNNING" …: the exact names for codecs, and those for people, to whom STARTING is PENDING and ENDED is
+ * STOPPING. Static. */
 const char *berth_job_state_name(enum berth_job_state state);
 const char *berth_job_state_public_name(enum berth_job_state state);
 /* COMPLETED and what stands below it. */

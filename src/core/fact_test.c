@@ -17,7 +17,8 @@ static void test_every_kind_has_a_shape(void **state)
 		assert_non_null(shape->name);
 		assert_non_null(shape->fields);
 		assert_int_equal(berth_fact_kind_from_name(shape->name), kind);
-		assert_int_equal(shape->is_decision, kind >= BERTH_FACT_ATTEMPT_ASSIGNED && kind <= BERTH_FACT_JOB_FORGOTTEN);
+		assert_int_equal(shape->is_decision,
+		                 kind >= BERTH_FACT_ATTEMPT_ASSIGNED && kind <= BERTH_FACT_JOB_FORGOTTEN);
 	}
 	assert_int_equal(berth_fact_kind_from_name("NoSuchFact"), BERTH_FACT_UNKNOWN);
 	assert_int_equal(berth_fact_kind_from_name(""), BERTH_FACT_UNKNOWN);
@@ -46,11 +47,13 @@ static void test_fields_do_not_overlap(void **state)
 		const struct berth_field *fields = berth_fact_shape(kind)->fields;
 
 		for (const struct berth_field *a = fields; a->type != BERTH_FIELD_END; a++) {
-			assert_in_range(a->offset, offsetof(struct berth_fact, u), sizeof(struct berth_fact) - size_of(a->type));
+			assert_in_range(a->offset, offsetof(struct berth_fact, u),
+			                sizeof(struct berth_fact) - size_of(a->type));
 			assert_int_equal(a->offset % (size_of(a->type) < 8 ? size_of(a->type) : 4), 0);
 			for (const struct berth_field *b = fields; b < a; b++) {
 				assert_string_not_equal(a->name, b->name);
-				assert_true(a->offset + size_of(a->type) <= b->offset || b->offset + size_of(b->type) <= a->offset);
+				assert_true(a->offset + size_of(a->type) <= b->offset ||
+				            b->offset + size_of(b->type) <= a->offset);
 			}
 		}
 	}
@@ -59,7 +62,8 @@ static void test_fields_do_not_overlap(void **state)
 static void test_enumerations_have_names(void **state)
 {
 	for (unsigned kind = 1; kind < BERTH_FACT_COUNT; kind++) {
-		for (const struct berth_field *field = berth_fact_shape(kind)->fields; field->type != BERTH_FIELD_END; field++) {
+		for (const struct berth_field *field = berth_fact_shape(kind)->fields; field->type != BERTH_FIELD_END;
+		     field++) {
 			assert_int_equal(field->type == BERTH_FIELD_ENUM, field->names != NULL);
 			for (uint32_t i = 0; i < field->n_names; i++)
 				assert_non_null(field->names[i]);
@@ -77,21 +81,23 @@ static void test_init_leaves_no_string_null(void **state)
 		berth_fact_init(&fact, kind);
 		assert_int_equal(fact.kind, kind);
 		assert_int_equal(fact.seq, 0);
-		for (const struct berth_field *field = shape ? shape->fields : NULL; field && field->type != BERTH_FIELD_END; field++) {
+		for (const struct berth_field *field = shape ? shape->fields : NULL;
+		     field && field->type != BERTH_FIELD_END; field++) {
 			if (field->type == BERTH_FIELD_STR)
 				assert_string_equal(*(const char *const *)((const char *)&fact + field->offset), "");
 		}
 	}
 }
 
-/* A snapshot that forgets a member would lose it at every restart. Here every byte of a job that is not padding, or known
- * to be the job's own id, must belong to a field. */
+/* A snapshot that forgets a member would lose it at every restart. Here every byte of a job that is not padding, or
+ * known to be the job's own id, must belong to a field. */
 static void test_the_image_tells_the_whole_job(void **state)
 {
 	unsigned char told[sizeof(struct berth_job)] = { 0 };
 	size_t untold = 0;
 
-	for (const struct berth_field *field = berth_fact_shape(BERTH_FACT_JOB_IMAGE)->fields; field->type != BERTH_FIELD_END; field++)
+	for (const struct berth_field *field = berth_fact_shape(BERTH_FACT_JOB_IMAGE)->fields;
+	     field->type != BERTH_FIELD_END; field++)
 		memset(told + field->offset - offsetof(struct berth_fact, u.image), 1, size_of(field->type));
 	memset(told + offsetof(struct berth_job, asked.job), 1, sizeof(uint64_t));
 	memset(told + offsetof(struct berth_job, last.job), 1, sizeof(uint64_t));

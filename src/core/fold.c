@@ -81,10 +81,11 @@ static int pin_strings(struct berth_core *core, const struct berth_fact *fact)
 {
 	int r = berth_strings_pin_lower(&core->strings, model_of(fact));
 
-	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END && r == 0;
-	     field++) {
+	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields;
+	     field->type != BERTH_FIELD_END && r == 0; field++) {
 		if (field->type == BERTH_FIELD_STR)
-			r = berth_strings_pin(&core->strings, *(const char *const *)((const char *)fact + field->offset));
+			r = berth_strings_pin(&core->strings,
+			                      *(const char *const *)((const char *)fact + field->offset));
 	}
 	return r;
 }

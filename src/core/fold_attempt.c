@@ -133,8 +133,8 @@ int berth_fold_ended(struct berth_core *core, const struct berth_fact *fact)
 		return -EINVAL;
 	if (!rec)
 		return error;
-	/* The shim's clock is the wall's, which can be stepped; it tells when things happened while the daemon was away,
-	 * but never puts them outside what the core has seen. */
+	/* The shim's clock is the wall's, which can be stepped; it tells when things happened while the daemon was
+	 * away, but never puts them outside what the core has seen. */
 	if (ended->started_ms && !rec->job.start_ms)
 		rec->job.start_ms = berth_min_u64(berth_max_u64(ended->started_ms, rec->job.assign_ms),
 		                                  berth_max_u64(fact->at_ms, 1));

@@ -219,7 +219,8 @@ int berth_fold_finished(struct berth_core *core, const struct berth_fact *fact)
 		rec->job.start_ms = 0;
 		rec->job.end_ms = berth_max_u64(fact->at_ms, 1);
 		rec->job.last = (struct berth_fact_ended){
-			.job = rec->job.id, .attempt = rec->job.attempt, .exit_code = -1};
+			.job = rec->job.id, .attempt = rec->job.attempt, .exit_code = -1
+		};
 	}
 	rec->job.state = finished->state;
 	rec->job.reason = finished->reason;

@@ -354,7 +354,8 @@ static void test_alter_changes_what_it_names(void **state)
 
 	stage_open(&stage, 2);
 	stage_submit(&stage, 2, STAGE_MINUTE);
-	fact = alteration(1, BERTH_ALTER_NAME | BERTH_ALTER_TIER | BERTH_ALTER_GRACE | BERTH_ALTER_GPUS | BERTH_ALTER_MODEL);
+	fact = alteration(1, BERTH_ALTER_NAME | BERTH_ALTER_TIER | BERTH_ALTER_GRACE | BERTH_ALTER_GPUS |
+	                             BERTH_ALTER_MODEL);
 	fact.u.alter.name = "renamed";
 	fact.u.alter.tier = BERTH_TIER_P0;
 	fact.u.alter.grace_ms = 7;

@@ -66,7 +66,8 @@ uint64_t berth_forecast_start(const struct berth_forecast_view *view, const stru
 	if (view->is_too_far || !berth_place_earliest(&view->timeline, shape, &set, &start_ms) ||
 	    !berth_place_earliest(&view->pass, shape, &set, &kept_ms))
 		return UINT64_MAX;
-	/* The timeline may lay those ahead on other devices than the pass keeps for them; what is kept is not to be had. */
+	/* The timeline may lay those ahead on other devices than the pass keeps for them; what is kept is not to be
+	 * had. */
 	return berth_max_u64(start_ms, kept_ms);
 }
 

@@ -1,9 +1,10 @@
 #ifndef BERTH_CORE_FORECAST_H
 #define BERTH_CORE_FORECAST_H
-/* When would a job start, if all who have devices and all ahead run to their limit and grace and nothing new comes ahead?
+/* When would a job start, if all who have devices and all ahead run to their limit and grace and nothing new comes
+ * ahead?
  *
- * The jobs ahead are laid on the devices one after the other, each as early as it goes, none into a gap before another: what
- * backfill wins comes on top. So this is a latest start, not a likely one.
+ * The jobs ahead are laid on the devices one after the other, each as early as it goes, none into a gap before another:
+ * what backfill wins comes on top. So this is a latest start, not a likely one.
  */
 #include "core/pass.h"
 
@@ -26,8 +27,8 @@ struct berth_forecast_view {
 /* Lay out all that stands ahead of a place. A job that stands there itself is not laid. 0 or -ENOMEM. */
 BERTH_MUST_USE int berth_forecast_open(struct berth_forecast_view *view, struct berth_core *core, uint64_t now_ms,
                                        struct berth_forecast_place place);
-/* The latest start of a job of this shape there; now when it starts at once, UINT64_MAX when it cannot be told. ret_set (may be
- * NULL): the devices it gets at once, n = 0 when it waits. */
+/* The latest start of a job of this shape there; now when it starts at once, UINT64_MAX when it cannot be told. ret_set
+ * (may be NULL): the devices it gets at once, n = 0 when it waits. */
 uint64_t berth_forecast_start(const struct berth_forecast_view *view, const struct berth_shape *shape,
                               struct berth_share_set *ret_set);
 

@@ -56,8 +56,8 @@ static int emit_device(const struct emitter *to, const struct berth_device *devi
 	if (r != 0)
 		return r;
 	begin_fact(to, &fact, BERTH_FACT_DEVICE_DRAIN);
-	fact.u.drain = (struct berth_fact_device_drain){device->id, device->is_draining, device->drain_by,
-	                                                device->drain_note};
+	fact.u.drain = (struct berth_fact_device_drain){ device->id, device->is_draining, device->drain_by,
+	                                                device->drain_note };
 	return to->emit(to->arg, &fact);
 }
 
@@ -114,8 +114,8 @@ int berth_core_image(const struct berth_core *core, int (*emit)(void *arg, const
 {
 	const struct emitter to = { core, emit, arg };
 	/* Devices before the jobs that hold them; the free ones again behind, when it is known which those are. */
-	int (*const part[])(const struct emitter *) = {emit_policy, emit_nodes, emit_devices,
-	                                               emit_jobs,   emit_free,  emit_counters};
+	int (*const part[])(const struct emitter *) = { emit_policy, emit_nodes, emit_devices,
+	                                               emit_jobs,   emit_free,  emit_counters };
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(part) / sizeof(*part) && r == 0; i++)
@@ -123,7 +123,7 @@ int berth_core_image(const struct berth_core *core, int (*emit)(void *arg, const
 	return r;
 }
 
-/* --- the hash: of the facts of the image, field by field, so that padding and addresses do not count --------------- */
+/* --- the hash: of the facts of the image, field by field, so that padding and addresses do not count ---------- */
 
 static uint64_t hash_number(uint64_t h, uint64_t number)
 {

@@ -55,7 +55,8 @@ static void test_an_image_gives_the_same_state(void **state)
 	assert_int_equal(berth_core_next_job(copy), berth_core_next_job(stage.core));
 	assert_int_equal(berth_core_next_device(copy), berth_core_next_device(stage.core));
 	for (size_t i = 0; i < berth_core_device_count(copy); i++) {
-		assert_int_equal(berth_core_device_at(copy, i)->since_ms, berth_core_device_at(stage.core, i)->since_ms);
+		assert_int_equal(berth_core_device_at(copy, i)->since_ms,
+		                 berth_core_device_at(stage.core, i)->since_ms);
 		assert_int_equal(berth_core_device_at(copy, i)->job, berth_core_device_at(stage.core, i)->job);
 	}
 	assert_int_equal(berth_core_decide(stage.core, stage.now_ms, &a), 0);
@@ -94,7 +95,8 @@ static int fold_tampered(void *arg, const struct berth_fact *fact)
 	struct tampering *tampering = arg;
 	struct berth_fact copy = *fact;
 
-	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END; field++) {
+	for (const struct berth_field *field = berth_fact_shape(fact->kind)->fields; field->type != BERTH_FIELD_END;
+	     field++) {
 		if (tampering->n++ != tampering->at)
 			continue;
 		change(field, (char *)&copy + field->offset);

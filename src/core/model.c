@@ -193,7 +193,7 @@ struct berth_node_rec *berth_model_add_node(struct berth_core *core, uint32_t id
 		if (core->devices[i].node >= at && core->devices[i].node != BERTH_NO_POSITION)
 			core->devices[i].node++;
 	}
-	core->nodes[at] = (struct berth_node_rec){.node = {.id = id, .name = ""}, .first_device = BERTH_NO_POSITION};
+	core->nodes[at] = (struct berth_node_rec){ .node = { .id = id, .name = "" }, .first_device = BERTH_NO_POSITION };
 	return &core->nodes[at];
 }
 
@@ -224,9 +224,11 @@ struct berth_device_rec *berth_model_add_device(struct berth_core *core, const s
 	uint32_t position = (uint32_t)core->n_devices++;
 	struct berth_device_rec *rec = &core->devices[position];
 
-	*rec = (struct berth_device_rec){ .node = BERTH_NO_POSITION, .next_on_node = BERTH_NO_POSITION, .model_lower = "" };
-	rec->device = (struct berth_device){
-		.id = seen->device, .health = BERTH_HEALTH_OK, .drain_by = "", .drain_note = ""};
+	*rec = (struct berth_device_rec){ .node = BERTH_NO_POSITION, .next_on_node = BERTH_NO_POSITION };
+	rec->model_lower = "";
+	rec->device = (struct berth_device){ .id = seen->device, .health = BERTH_HEALTH_OK };
+	rec->device.drain_by = "";
+	rec->device.drain_note = "";
 	rec->device.uuid = berth_strings_keep(&core->strings, seen->uuid);
 	rec->device.kind = "";
 	rec->device.model = "";

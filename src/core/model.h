@@ -73,8 +73,8 @@ BERTH_MUST_USE int berth_model_reserve_jobs(struct berth_core *core, size_t n);
 BERTH_MUST_USE int berth_model_reserve_devices(struct berth_core *core, size_t n);
 BERTH_MUST_USE int berth_model_reserve_nodes(struct berth_core *core, size_t n);
 
-/* A new job behind all others: id is at least next_job, which moves past it. Strings of asked are interned, the shape is
- * kept; it is in no set of the order and not counted yet. Room was reserved. */
+/* A new job behind all others: id is at least next_job, which moves past it. Strings of asked are interned, the shape
+ * is kept; it is in no set of the order and not counted yet. Room was reserved. */
 struct berth_job_rec *berth_model_add_job(struct berth_core *core, const struct berth_fact_submit *asked);
 /* Take it out of all tables and give up its strings and shape. */
 void berth_model_remove_job(struct berth_core *core, struct berth_job_rec *rec);

@@ -52,9 +52,9 @@ struct berth_reason berth_obstacle_of_shape(const struct berth_pass *pass, const
 			most_suiting = supply.suiting;
 	}
 	if (most_in_service.in_service < asked)
-		return (struct berth_reason){BERTH_REASON_NO_DEVICES, asked,
+		return (struct berth_reason){ BERTH_REASON_NO_DEVICES, asked,
 		                             most_in_service.suiting - most_in_service.in_service,
-		                             most_in_service.in_service};
+		                             most_in_service.in_service };
 	if (most_free.free >= asked)
 		return (struct berth_reason){ .code = BERTH_REASON_PRIORITY, .a = most_free.kept_for };
 	return (struct berth_reason){ BERTH_REASON_RESOURCES, asked, most_free.free, most_suiting };

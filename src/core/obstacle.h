@@ -10,5 +10,6 @@ struct berth_reason berth_obstacle_of_shape(const struct berth_pass *pass, const
 struct berth_reason berth_obstacle_of_job(const struct berth_job *job, uint64_t now_ms);
 
 /* Why the device at this position does not serve the shape, DEVICE_FREE when it does. */
-struct berth_reason berth_obstacle_of_device(const struct berth_pass *pass, const struct berth_shape *shape, size_t position);
+struct berth_reason berth_obstacle_of_device(const struct berth_pass *pass, const struct berth_shape *shape,
+                                             size_t position);
 #endif

@@ -207,7 +207,8 @@ static void sink(struct berth_walk *walk, size_t i)
 int berth_walk_begin(struct berth_walk *walk, struct berth_core *core, struct berth_arena *arena,
                      struct berth_job_rec *const *extra, size_t n)
 {
-	*walk = (struct berth_walk){ .heap = berth_arena_alloc(arena, (core->order.n_active + n + 1) * sizeof(*walk->heap)) };
+	*walk = (struct berth_walk){ 0 };
+	walk->heap = berth_arena_alloc(arena, (core->order.n_active + n + 1) * sizeof(*walk->heap));
 	if (!walk->heap)
 		return -ENOMEM;
 	for (unsigned tier = 0; tier < BERTH_TIER_COUNT; tier++) {

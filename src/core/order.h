@@ -43,8 +43,8 @@ bool berth_order_is_before(const struct berth_job *a, const struct berth_job *b)
 /* The record that a member of a set lies in. */
 struct berth_job_rec *berth_order_rec(struct berth_tree_node *node);
 
-/* Ids of the jobs that wait (none that is cancelled), as berth_core_queue lists them: writes at most cap, returns how many
- * there are. */
+/* Ids of the jobs that wait (none that is cancelled), as berth_core_queue lists them: writes at most cap, returns how
+ * many there are. */
 size_t berth_order_list(const struct berth_core *core, uint64_t now_ms, uint64_t *ret_ids, size_t cap);
 
 /* A walk over the jobs that may start, in order. The core must not change meanwhile.

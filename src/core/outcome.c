@@ -23,18 +23,17 @@ static bool is_exit_zero(const struct berth_fact_ended *end)
 
 static struct berth_reason how_it_ended(const struct berth_fact_ended *end)
 {
-	struct berth_reason reason = { .code = end->how };
+	struct berth_reason reason = { .code = end->how, .a = (uint64_t)(uint32_t)end->error };
 
-	if (end->how == BERTH_REASON_LAUNCH_FAILED || end->how == BERTH_REASON_OUTPUT_FAILED ||
-	    end->how == BERTH_REASON_EXEC_FAILED)
-		reason.a = (uint64_t)(uint32_t)end->error;
-	else if (end->how == BERTH_REASON_NONE && end->signal != 0)
-		reason = (struct berth_reason){ .code = BERTH_REASON_SIGNALED, .a = (uint64_t)(uint32_t)end->signal };
-	else if (end->how == BERTH_REASON_NONE && end->exit_code < 0)
-		reason.code = BERTH_REASON_EXIT_CODE_UNKNOWN;
-	else if (end->how == BERTH_REASON_NONE && end->exit_code > 0)
-		reason = (struct berth_reason){.code = BERTH_REASON_EXIT_CODE, .a = (uint64_t)(uint32_t)end->exit_code};
-	return reason;
+	if (end->how != BERTH_REASON_NONE)
+		return reason;
+	if (end->signal != 0)
+		return (struct berth_reason){ .code = BERTH_REASON_SIGNALED, .a = (uint64_t)(uint32_t)end->signal };
+	if (end->exit_code < 0)
+		return (struct berth_reason){ .code = BERTH_REASON_EXIT_CODE_UNKNOWN };
+	if (end->exit_code > 0)
+		return (struct berth_reason){ .code = BERTH_REASON_EXIT_CODE, .a = (uint64_t)(uint32_t)end->exit_code };
+	return (struct berth_reason){ .code = BERTH_REASON_NONE };
 }
 
 bool berth_outcome_is_failure(enum berth_reason_code code)
@@ -112,7 +111,7 @@ void berth_outcome_decide(const struct berth_core *core, const struct berth_job 
 
 	if (end->cause == BERTH_STOP_LIMIT)
 		finish(ret, job, BERTH_JOB_TIMEOUT,
-		       (struct berth_reason){.code = BERTH_REASON_TIME_LIMIT, .a = job->limit_told_ms});
+		       (struct berth_reason){ .code = BERTH_REASON_TIME_LIMIT, .a = job->limit_told_ms});
 	else if (is_cancelled(job, interrupted))
 		finish(ret, job, BERTH_JOB_CANCELLED, (struct berth_reason){ .code = BERTH_REASON_CANCELLED });
 	else if (interrupted.code != BERTH_REASON_NONE && !job->is_cancel_asked && !(end->is_done && is_exit_zero(end)))

@@ -17,61 +17,57 @@ struct row {
 #define RUNS_AGAIN BERTH_JOB_UNKNOWN
 #define EXIT(code) .exit_code = (code)
 #define BY(stop) .cause = BERTH_STOP_##stop
+#define DONE .is_done = true
+#define CANCEL_ASKED .is_cancel_asked = true
+#define REQUEUE_ASKED .is_requeue_asked = true
+#define IS(final, why) .state = BERTH_JOB_##final, .reason = BERTH_REASON_##why
+#define AGAIN(why) .state = RUNS_AGAIN, .reason = BERTH_REASON_##why
 #define HOW(end) .how = BERTH_REASON_##end, .exit_code = -1
 
 static const struct row rows[] = {
-	{ "exit 0", { EXIT(0) }, .state = BERTH_JOB_COMPLETED, .reason = BERTH_REASON_NONE },
-	{ "exit 3", { EXIT(3) }, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_EXIT_CODE },
-	{ "a signal", { EXIT(-1), .signal = 11 }, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_SIGNALED },
-	{ "a signal beside code 0", { EXIT(0), .signal = 11 }, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_SIGNALED },
-	{ "no code", { HOW(EXIT_CODE_UNKNOWN) }, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_EXIT_CODE_UNKNOWN },
-	{ "code -1 without a word", { EXIT(-1) }, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_EXIT_CODE_UNKNOWN },
-	{ "memory", { HOW(OUT_OF_MEMORY) }, .requeue_max = 5, .state = BERTH_JOB_OUT_OF_MEMORY, .reason = BERTH_REASON_OUT_OF_MEMORY },
-	{ "no output", { HOW(OUTPUT_FAILED) }, .requeue_max = 5, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_OUTPUT_FAILED },
-	{ "no command", { HOW(EXEC_FAILED) }, .requeue_max = 5, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_EXEC_FAILED },
-	{ "no launch", { HOW(LAUNCH_FAILED) }, .state = RUNS_AGAIN, .reason = BERTH_REASON_LAUNCH_FAILED },
+	{ "exit 0", { EXIT(0) }, IS(COMPLETED, NONE) },
+	{ "exit 3", { EXIT(3) }, IS(FAILED, EXIT_CODE) },
+	{ "a signal", { EXIT(-1), .signal = 11 }, IS(FAILED, SIGNALED) },
+	{ "a signal beside code 0", { EXIT(0), .signal = 11 }, IS(FAILED, SIGNALED) },
+	{ "no code", { HOW(EXIT_CODE_UNKNOWN) }, IS(FAILED, EXIT_CODE_UNKNOWN) },
+	{ "code -1 without a word", { EXIT(-1) }, IS(FAILED, EXIT_CODE_UNKNOWN) },
+	{ "memory", { HOW(OUT_OF_MEMORY) }, .requeue_max = 5, IS(OUT_OF_MEMORY, OUT_OF_MEMORY) },
+	{ "no output", { HOW(OUTPUT_FAILED) }, .requeue_max = 5, IS(FAILED, OUTPUT_FAILED) },
+	{ "no command", { HOW(EXEC_FAILED) }, .requeue_max = 5, IS(FAILED, EXEC_FAILED) },
+	{ "no launch", { HOW(LAUNCH_FAILED) }, AGAIN(LAUNCH_FAILED) },
 
-	{ "limit, exit 0", { EXIT(0), BY(LIMIT) }, .state = BERTH_JOB_TIMEOUT, .reason = BERTH_REASON_TIME_LIMIT },
-	{ "limit, done", { EXIT(0), BY(LIMIT), .is_done = true }, .state = BERTH_JOB_TIMEOUT, .reason = BERTH_REASON_TIME_LIMIT },
-	{ "limit, killed", { EXIT(-1), BY(LIMIT), .signal = 9 }, .state = BERTH_JOB_TIMEOUT, .reason = BERTH_REASON_TIME_LIMIT },
-	{ "limit, no code", { HOW(EXIT_CODE_UNKNOWN), BY(LIMIT) }, .state = BERTH_JOB_TIMEOUT, .reason = BERTH_REASON_TIME_LIMIT },
-	{ "limit, may repeat", { EXIT(1), BY(LIMIT) }, .requeue_max = 5, .state = BERTH_JOB_TIMEOUT, .reason = BERTH_REASON_TIME_LIMIT },
-	{ "limit while being cancelled", { EXIT(0), BY(LIMIT) }, .is_cancel_asked = true, .state = BERTH_JOB_TIMEOUT,
-	  .reason = BERTH_REASON_TIME_LIMIT },
+	{ "limit, exit 0", { EXIT(0), BY(LIMIT) }, IS(TIMEOUT, TIME_LIMIT) },
+	{ "limit, done", { EXIT(0), BY(LIMIT), DONE }, IS(TIMEOUT, TIME_LIMIT) },
+	{ "limit, killed", { EXIT(-1), BY(LIMIT), .signal = 9 }, IS(TIMEOUT, TIME_LIMIT) },
+	{ "limit, no code", { HOW(EXIT_CODE_UNKNOWN), BY(LIMIT) }, IS(TIMEOUT, TIME_LIMIT) },
+	{ "limit, may repeat", { EXIT(1), BY(LIMIT) }, .requeue_max = 5, IS(TIMEOUT, TIME_LIMIT) },
+	{ "limit while being cancelled", { EXIT(0), BY(LIMIT) }, CANCEL_ASKED, IS(TIMEOUT, TIME_LIMIT) },
 
-	{ "cancelled, exit 0", { EXIT(0), BY(CANCEL) }, .is_cancel_asked = true, .state = BERTH_JOB_CANCELLED,
-	  .reason = BERTH_REASON_CANCELLED },
-	{ "cancelled, killed", { EXIT(-1), BY(CANCEL), .signal = 9 }, .is_cancel_asked = true, .state = BERTH_JOB_CANCELLED,
-	  .reason = BERTH_REASON_CANCELLED },
-	{ "cancelled, done before", { EXIT(0) }, .is_cancel_asked = true, .state = BERTH_JOB_COMPLETED, .reason = BERTH_REASON_NONE },
-	{ "cancelled, failed before", { EXIT(2) }, .is_cancel_asked = true, .requeue_max = 5, .state = BERTH_JOB_FAILED,
-	  .reason = BERTH_REASON_EXIT_CODE },
-	{ "cancelled, no code", { HOW(EXIT_CODE_UNKNOWN) }, .is_cancel_asked = true, .state = BERTH_JOB_CANCELLED,
-	  .reason = BERTH_REASON_CANCELLED },
-	{ "cancelled, no launch", { HOW(LAUNCH_FAILED) }, .is_cancel_asked = true, .state = BERTH_JOB_CANCELLED,
-	  .reason = BERTH_REASON_CANCELLED },
-	{ "cancelled while being requeued", { EXIT(0), BY(REQUEUE) }, .is_cancel_asked = true, .is_requeue_asked = true,
-	  .state = BERTH_JOB_CANCELLED, .reason = BERTH_REASON_CANCELLED },
-	{ "cancelled, device lost", { EXIT(1), BY(DEVICE_LOST) }, .is_cancel_asked = true, .state = BERTH_JOB_CANCELLED,
-	  .reason = BERTH_REASON_CANCELLED },
+	{ "cancelled, exit 0", { EXIT(0), BY(CANCEL) }, CANCEL_ASKED, IS(CANCELLED, CANCELLED) },
+	{ "cancelled, killed", { EXIT(-1), BY(CANCEL), .signal = 9 }, CANCEL_ASKED, IS(CANCELLED, CANCELLED) },
+	{ "cancelled, done before", { EXIT(0) }, CANCEL_ASKED, IS(COMPLETED, NONE) },
+	{ "cancelled, failed before", { EXIT(2) }, CANCEL_ASKED, .requeue_max = 5, IS(FAILED, EXIT_CODE) },
+	{ "cancelled, no code", { HOW(EXIT_CODE_UNKNOWN) }, CANCEL_ASKED, IS(CANCELLED, CANCELLED) },
+	{ "cancelled, no launch", { HOW(LAUNCH_FAILED) }, CANCEL_ASKED, IS(CANCELLED, CANCELLED) },
+	{ "cancelled while being requeued", { EXIT(0), BY(REQUEUE) }, CANCEL_ASKED, REQUEUE_ASKED,
+	  IS(CANCELLED, CANCELLED) },
+	{ "cancelled, device lost", { EXIT(1), BY(DEVICE_LOST) }, CANCEL_ASKED, IS(CANCELLED, CANCELLED) },
 
-	{ "requeued, exit 0", { EXIT(0), BY(REQUEUE) }, .is_requeue_asked = true, .state = RUNS_AGAIN, .reason = BERTH_REASON_REQUEUED },
-	{ "requeued, done", { EXIT(0), BY(REQUEUE), .is_done = true }, .is_requeue_asked = true, .state = BERTH_JOB_COMPLETED },
-	{ "requeued, done but failed", { EXIT(1), BY(REQUEUE), .is_done = true }, .is_requeue_asked = true, .state = RUNS_AGAIN,
-	  .reason = BERTH_REASON_REQUEUED },
-	{ "requeued, ended before", { EXIT(4) }, .is_requeue_asked = true, .state = RUNS_AGAIN, .reason = BERTH_REASON_REQUEUED },
-	{ "preempted, killed", { EXIT(-1), BY(PREEMPT), .signal = 9 }, .state = RUNS_AGAIN, .reason = BERTH_REASON_PREEMPTED },
-	{ "preempted, exit 0", { EXIT(0), BY(PREEMPT) }, .state = RUNS_AGAIN, .reason = BERTH_REASON_PREEMPTED },
-	{ "preempted, done", { EXIT(0), BY(PREEMPT), .is_done = true }, .state = BERTH_JOB_COMPLETED },
-	{ "device lost, killed", { EXIT(-1), BY(DEVICE_LOST), .signal = 9 }, .state = RUNS_AGAIN, .reason = BERTH_REASON_DEVICE_FAILED },
-	{ "device lost, exit 0", { EXIT(0), BY(DEVICE_LOST) }, .state = RUNS_AGAIN, .reason = BERTH_REASON_DEVICE_FAILED },
-	{ "device lost, done", { EXIT(0), BY(DEVICE_LOST), .is_done = true }, .state = BERTH_JOB_COMPLETED },
+	{ "requeued, exit 0", { EXIT(0), BY(REQUEUE) }, REQUEUE_ASKED, AGAIN(REQUEUED) },
+	{ "requeued, done", { EXIT(0), BY(REQUEUE), DONE }, REQUEUE_ASKED, IS(COMPLETED, NONE) },
+	{ "requeued, done but failed", { EXIT(1), BY(REQUEUE), DONE }, REQUEUE_ASKED, AGAIN(REQUEUED) },
+	{ "requeued, ended before", { EXIT(4) }, REQUEUE_ASKED, AGAIN(REQUEUED) },
+	{ "preempted, killed", { EXIT(-1), BY(PREEMPT), .signal = 9 }, AGAIN(PREEMPTED) },
+	{ "preempted, exit 0", { EXIT(0), BY(PREEMPT) }, AGAIN(PREEMPTED) },
+	{ "preempted, done", { EXIT(0), BY(PREEMPT), DONE }, IS(COMPLETED, NONE) },
+	{ "device lost, killed", { EXIT(-1), BY(DEVICE_LOST), .signal = 9 }, AGAIN(DEVICE_FAILED) },
+	{ "device lost, exit 0", { EXIT(0), BY(DEVICE_LOST) }, AGAIN(DEVICE_FAILED) },
+	{ "device lost, done", { EXIT(0), BY(DEVICE_LOST), DONE }, IS(COMPLETED, NONE) },
 
-	{ "may repeat", { EXIT(3) }, .requeue_max = 2, .requeues_used = 1, .state = RUNS_AGAIN, .reason = BERTH_REASON_EXIT_CODE },
-	{ "repeated enough", { EXIT(3) }, .requeue_max = 2, .requeues_used = 2, .state = BERTH_JOB_FAILED, .reason = BERTH_REASON_EXIT_CODE },
-	{ "no code, may repeat", { HOW(EXIT_CODE_UNKNOWN) }, .requeue_max = 1, .state = RUNS_AGAIN,
-	  .reason = BERTH_REASON_EXIT_CODE_UNKNOWN },
-	{ "exit 0 needs no repeat", { EXIT(0) }, .requeue_max = 5, .state = BERTH_JOB_COMPLETED },
+	{ "may repeat", { EXIT(3) }, .requeue_max = 2, .requeues_used = 1, AGAIN(EXIT_CODE) },
+	{ "repeated enough", { EXIT(3) }, .requeue_max = 2, .requeues_used = 2, IS(FAILED, EXIT_CODE) },
+	{ "no code, may repeat", { HOW(EXIT_CODE_UNKNOWN) }, .requeue_max = 1, AGAIN(EXIT_CODE_UNKNOWN) },
+	{ "exit 0 needs no repeat", { EXIT(0) }, .requeue_max = 5, IS(COMPLETED, NONE) },
 };
 
 static struct berth_fact decide(const struct berth_core *core, const struct row *row)
@@ -94,11 +90,11 @@ static void test_every_way_to_end(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct berth_fact fact = decide(core, &rows[i]);
 		bool is_requeued = fact.kind == BERTH_FACT_JOB_REQUEUED;
+		enum berth_job_state is = is_requeued ? RUNS_AGAIN : fact.u.finished.state;
+		enum berth_reason_code why = is_requeued ? fact.u.requeued.reason.code : fact.u.finished.reason.code;
 
-		if (is_requeued != (rows[i].state == RUNS_AGAIN) || (!is_requeued && fact.u.finished.state != rows[i].state) ||
-		    (is_requeued ? fact.u.requeued.reason.code : fact.u.finished.reason.code) != rows[i].reason)
-			fail_msg("%s: %s, %s", rows[i].what, is_requeued ? "requeued" : berth_job_state_name(fact.u.finished.state),
-			         berth_reason_name(is_requeued ? fact.u.requeued.reason.code : fact.u.finished.reason.code));
+		if (is != rows[i].state || why != rows[i].reason)
+			fail_msg("%s: %s, %s", rows[i].what, berth_job_state_name(is), berth_reason_name(why));
 		assert_int_equal(fact.at_ms, 1000);
 		assert_int_equal(is_requeued ? fact.u.requeued.job : fact.u.finished.job, 5);
 	}
@@ -123,7 +119,7 @@ static void test_reasons_carry_their_numbers(void **state)
 
 static uint64_t pause_after(struct berth_core *core, uint32_t failures, enum berth_reason_code how)
 {
-	struct berth_job job = { .id = 5, .state = BERTH_JOB_ENDED, .failures = failures, .last = { .how = how, .exit_code = 1 } };
+	struct berth_job job = { .id = 5, .failures = failures, .last = { .how = how, .exit_code = 1 } };
 	struct berth_fact fact;
 
 	job.asked.requeue_max = UINT32_MAX;

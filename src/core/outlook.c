@@ -39,7 +39,7 @@ static uint64_t lay(struct outlook *outlook, const struct berth_job_rec *rec)
 		return UINT64_MAX;
 	if (berth_obstacle_of_job(&rec->job, outlook->view.pass.now_ms).code == BERTH_REASON_NONE)
 		berth_pass_occupy(&outlook->view.timeline, rec->shape, &set, start_ms);
-	/* It was not let start now, whatever the timeline leaves; so not before what the pass worked out for its shape. */
+	/* It was not let start now, whatever the timeline leaves: so not before what the pass worked out. */
 	return berth_max_u64(start_ms, berth_max_u64(outlook->view.pass.shape[rec->shape->slot].start_ms,
 	                                             berth_add_sat(outlook->view.pass.now_ms, 1)));
 }

@@ -61,7 +61,7 @@ void berth_pass_occupy(struct berth_pass *pass, const struct berth_shape *shape,
 /* A job that is asked to stop leaves its devices by end_ms at the latest, if not before. */
 void berth_pass_hasten(struct berth_pass *pass, const struct berth_job *job, uint64_t end_ms);
 
-/* Until when a job has its devices at the latest; UINT64_MAX = no limit. Always after now: one that is overdue is on its
- * way out, but its devices are not free yet. */
+/* Until when a job has its devices at the latest; UINT64_MAX = no limit. Always after now: one that is overdue is on
+ * its way out, but its devices are not free yet. */
 uint64_t berth_pass_end_ms(const struct berth_job *job, uint64_t now_ms);
 #endif

@@ -13,7 +13,9 @@ static enum berth_job_state state_of(const struct stage *stage, uint64_t job)
 
 static void test_end_is_start_limit_and_grace(void **state)
 {
-	struct berth_job job = { .state = BERTH_JOB_RUNNING, .start_ms = 1000, .asked = { .request.limit_ms = 500, .grace_ms = 30 } };
+	struct berth_job job = { .state = BERTH_JOB_RUNNING,
+		                 .start_ms = 1000,
+		                 .asked = { .request.limit_ms = 500, .grace_ms = 30 } };
 
 	assert_int_equal(berth_pass_end_ms(&job, 1100), 1530);
 	assert_int_equal(berth_pass_end_ms(&job, 1530), 1531); /* overdue: any moment, but not yet */

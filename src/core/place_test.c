@@ -166,12 +166,14 @@ static struct choice best_choice(const struct stage *stage, const struct berth_s
 
 			if (!(mask >> i & 1))
 				continue;
-			is_possible = rec->device.job == 0 && berth_filter_suits(shape, rec, NULL) && (!node || node == rec->device.node);
+			is_possible = rec->device.job == 0 && berth_filter_suits(shape, rec, NULL) &&
+			              (!node || node == rec->device.node);
 			node = rec->device.node;
 			choice.memory += rec->device.mem_bytes;
 		}
 		for (size_t i = 0; i < n; i++)
-			choice.left += stage->core->devices[i].device.node == node && !stage->core->devices[i].device.job;
+			choice.left += stage->core->devices[i].device.node == node &&
+			               !stage->core->devices[i].device.job;
 		if (is_possible && (!best.is_any || choice.memory < best.memory ||
 		                    (choice.memory == best.memory && choice.left < best.left)))
 			best = choice;
@@ -194,7 +196,8 @@ static void test_no_set_is_better(void **state)
 		stage_open(&stage, 0);
 		for (uint32_t i = 0; i < 9; i++) {
 			random = random * 6364136223846793005u + 1442695040888963407u;
-			stage_device(&stage, i + 1, 1 + (random >> 33) % 2, i, random >> 40 & 1 ? "A" : "B", ((random >> 50) % 3 + 1) * 8);
+			stage_device(&stage, i + 1, 1 + (random >> 33) % 2, i, random >> 40 & 1 ? "A" : "B",
+			             ((random >> 50) % 3 + 1) * 8);
 		}
 		stage_submit(&stage, (uint32_t)(random >> 20) % 3, STAGE_MINUTE);
 		stage_settle(&stage);

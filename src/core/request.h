@@ -22,7 +22,8 @@ struct berth_share_set {
 struct berth_request {
 	uint32_t gpus;          /* whole devices; 0 = none */
 	uint64_t gpu_mem_bytes; /* least memory of each; 0 = any */
-	uint64_t index_mask;    /* bit i: the device with index i may be used; 0 = any. Exactly these when gpus equals the bits */
+	uint64_t index_mask;    /* bit i: the device with index i may be used; 0 = any. Exactly these when gpus equals
+	                           the bits */
 	uint64_t limit_ms;      /* run time limit, UINT64_MAX = unlimited; never 0 */
 	const char *gpu_model;  /* vendor-neutral model as the device reports it, compared without case; "" = any */
 };

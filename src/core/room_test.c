@@ -66,8 +66,11 @@ static void make_batch(const struct stage *stage, struct berth_fact *batch, char
 		} else {
 			berth_fact_init(fact, BERTH_FACT_JOB_SUBMITTED);
 			(void)snprintf(text[i], sizeof(text[i]), "Name-%u", i);
-			fact->u.submit = (struct berth_fact_submit){ .job = first + i, .user = text[i], .name = text[i], .spec = text[i] };
-			fact->u.submit.request = (struct berth_request){ .gpus = 1, .limit_ms = 1 + i, .gpu_model = text[i] };
+			fact->u.submit = (struct berth_fact_submit){
+				.job = first + i, .user = text[i], .name = text[i], .spec = text[i]
+			};
+			fact->u.submit.request =
+				(struct berth_request){ .gpus = 1, .limit_ms = 1 + i, .gpu_model = text[i] };
 		}
 		fact->at_ms = stage->now_ms;
 	}

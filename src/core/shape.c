@@ -31,8 +31,8 @@ static struct berth_shape normal_form(const struct berth_request *request, uint6
 static uint64_t hash_of(const struct berth_shape *shape)
 {
 	const struct berth_request *request = &shape->request;
-	const uint64_t numbers[] = {request->gpus, request->gpu_mem_bytes, request->index_mask, request->limit_ms,
-	                            shape->grace_ms};
+	const uint64_t numbers[] = { request->gpus, request->gpu_mem_bytes, request->index_mask, request->limit_ms,
+	                            shape->grace_ms };
 	uint64_t h = berth_hash_bytes(BERTH_HASH_SEED, numbers, sizeof(numbers));
 
 	h = berth_hash_bytes(h, request->gpu_model, strlen(request->gpu_model));

@@ -11,7 +11,8 @@ struct fixture {
 	struct berth_shapes shapes;
 };
 
-static struct berth_shape *keep(struct fixture *f, uint32_t gpus, uint64_t limit_ms, uint64_t grace_ms, const char *model)
+static struct berth_shape *keep(struct fixture *f, uint32_t gpus, uint64_t limit_ms, uint64_t grace_ms,
+                                const char *model)
 {
 	const struct berth_request request = { .gpus = gpus, .limit_ms = limit_ms, .gpu_model = model };
 

@@ -24,7 +24,8 @@ void stage_close(struct stage *stage)
 	berth_core_free(stage->core);
 }
 
-void stage_device(struct stage *stage, uint32_t id, uint32_t node, uint32_t index, const char *model, uint64_t mem_bytes)
+void stage_device(struct stage *stage, uint32_t id, uint32_t node, uint32_t index, const char *model,
+                  uint64_t mem_bytes)
 {
 	struct berth_fact fact;
 	char uuid[32];

@@ -21,7 +21,8 @@ struct stage {
 void stage_open(struct stage *stage, uint32_t n);
 void stage_close(struct stage *stage);
 /* A device more, or known differently. */
-void stage_device(struct stage *stage, uint32_t id, uint32_t node, uint32_t index, const char *model, uint64_t mem_bytes);
+void stage_device(struct stage *stage, uint32_t id, uint32_t node, uint32_t index, const char *model,
+                  uint64_t mem_bytes);
 /* Give it the next number and this moment, and fold it; what the core said. */
 int stage_fold(struct stage *stage, struct berth_fact *fact);
 /* A JOB_SUBMITTED for the next id: tier P2, user ann, no grace, no requeue. */

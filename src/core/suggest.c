@@ -128,8 +128,8 @@ static size_t insert(struct berth_suggestion *list, size_t n, const struct berth
 size_t berth_suggest(const struct berth_forecast_view *view, const struct berth_job_rec *rec, uint64_t start_ms,
                      struct berth_suggestion *ret)
 {
-	void (*const kind[])(struct search *) = {try_fewer_devices, try_less_memory, try_shorter_limit, try_any_model,
-	                                         try_any_index};
+	void (*const kind[])(struct search *) = { try_fewer_devices, try_less_memory, try_shorter_limit, try_any_model,
+		                                  try_any_index };
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind); i++) {

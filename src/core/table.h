@@ -1,7 +1,7 @@
 #ifndef BERTH_CORE_TABLE_H
 #define BERTH_CORE_TABLE_H
-/* Where is the record with this key? A hash table from 64-bit keys to 32-bit positions: open addressing, linear probing,
- * removal by shifting back, so it holds no tombstones and a long life does not slow it down.
+/* Where is the record with this key? A hash table from 64-bit keys to 32-bit positions: open addressing, linear
+ * probing, removal by shifting back, so it holds no tombstones and a long life does not slow it down.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -32,7 +32,8 @@ static void test_removal_loses_nobody(void **state)
 	static uint32_t value[KEYS];
 
 	for (int round = 0; round < 60000; round++) {
-		uint64_t key = 1 + (random = random * 6364136223846793005u + 1442695040888963407u, random >> 33) % (KEYS - 1);
+		uint64_t key = 1 + (random = random * 6364136223846793005u + 1442695040888963407u, random >> 33) %
+		                           (KEYS - 1);
 
 		if (value[key]) {
 			berth_table_remove(&table, key);

@@ -3,8 +3,8 @@
 /* Ordered sets of records, by (key, id). The links lie in the record, so moving a record between sets needs no memory
  * and cannot fail.
  *
- * A treap (Seidel and Aragon 1996) whose priorities are hashes of the ids: expected depth O(log n), and its form depends
- * on its members alone, not on the order in which they came.
+ * A treap (Seidel and Aragon 1996) whose priorities are hashes of the ids: expected depth O(log n), and its form
+ * depends on its members alone, not on the order in which they came.
  */
 #include <stddef.h>
 #include <stdint.h>

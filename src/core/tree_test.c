@@ -79,7 +79,8 @@ static void test_random_coming_and_going(void **state)
 			size_t seen = 0;
 
 			for (const struct berth_tree_node *at = tree.first; at; at = berth_tree_next(at), seen++) {
-				bool is_after = !before || before->key < at->key || (before->key == at->key && before->id < at->id);
+				bool is_after = !before || before->key < at->key ||
+				                (before->key == at->key && before->id < at->id);
 
 				assert_true(is_after);
 				before = at;
