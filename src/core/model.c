@@ -193,7 +193,8 @@ struct berth_node_rec *berth_model_add_node(struct berth_core *core, uint32_t id
 		if (core->devices[i].node >= at && core->devices[i].node != BERTH_NO_POSITION)
 			core->devices[i].node++;
 	}
-	core->nodes[at] = (struct berth_node_rec){ .node = { .id = id, .name = "" }, .first_device = BERTH_NO_POSITION };
+	core->nodes[at] = (struct berth_node_rec){ .first_device = BERTH_NO_POSITION };
+	core->nodes[at].node = (struct berth_node){ .id = id, .name = "" };
 	return &core->nodes[at];
 }
 

@@ -47,7 +47,8 @@ static void law_why(struct play *play, uint64_t now_ms, uint64_t id)
 	hold(play, why.forecast.earliest_ms <= why.forecast.latest_ms, "earliest is not after latest", job->id);
 	for (size_t i = 0; i < why.n_suggestions; i++) {
 		hold(play, why.suggestions[i].starts_ms < why.forecast.latest_ms, "a suggestion helps", job->id);
-		hold(play, i == 0 || why.suggestions[i - 1].starts_ms <= why.suggestions[i].starts_ms, "the best stands first", job->id);
+		hold(play, i == 0 || why.suggestions[i - 1].starts_ms <= why.suggestions[i].starts_ms,
+		     "the best stands first", job->id);
 		law_suggestion(play, now_ms, job->id, &why.suggestions[i]);
 	}
 }
@@ -61,18 +62,24 @@ static void law_outlook(struct play *play, uint64_t now_ms)
 	const struct berth_job *first = oracle_first(play->core, now_ms);
 	bool is_possible;
 
-	hold(play, berth_core_outlook(play->core, now_ms, row, CAP) == (ssize_t)n, "outlook and queue list the same", n);
+	hold(play, berth_core_outlook(play->core, now_ms, row, CAP) == (ssize_t)n, "outlook and queue list the same",
+	     n);
 	for (size_t i = 0; i < n && i < CAP; i++) {
 		const struct berth_job *job = berth_core_job(play->core, ids[i]);
 
 		hold(play, row[i].job == ids[i], "outlook and queue have one order", ids[i]);
 		hold(play, row[i].reason.code != BERTH_REASON_NONE, "a waiting job has a first reason", ids[i]);
-		hold(play, row[i].forecast.earliest_ms <= row[i].forecast.latest_ms, "earliest is not after latest in the outlook", ids[i]);
-		hold(play, row[i].reason.code != BERTH_REASON_PRIORITY || row[i].reason.a != ids[i], "no job is behind itself", ids[i]);
+		hold(play, row[i].forecast.earliest_ms <= row[i].forecast.latest_ms,
+		     "earliest is not after latest in the outlook", ids[i]);
+		hold(play, row[i].reason.code != BERTH_REASON_PRIORITY || row[i].reason.a != ids[i],
+		     "no job is behind itself", ids[i]);
 		if (row[i].reason.code == BERTH_REASON_PRIORITY)
-			hold(play, oracle_is_in_line(job, now_ms) && berth_core_job(play->core, row[i].reason.a), "who is ahead waits", ids[i]);
+			hold(play, oracle_is_in_line(job, now_ms) && berth_core_job(play->core, row[i].reason.a),
+			     "who is ahead waits", ids[i]);
 		if (first && ids[i] == first->id)
-			hold(play, row[i].forecast.latest_ms == oracle_start(play->core, first, now_ms, NULL, 0, &is_possible),
+			hold(play,
+			     row[i].forecast.latest_ms ==
+			             oracle_start(play->core, first, now_ms, NULL, 0, &is_possible),
 			     "the latest start of the first is told right", ids[i]);
 	}
 }
@@ -91,7 +98,8 @@ static void law_try(struct play *play, uint64_t now_ms, uint64_t pick)
 	fact.at_ms = now_ms;
 	fact.u.submit.job = berth_core_next_job(play->core);
 	fact.u.submit.tier = (enum berth_tier)(pick % BERTH_TIER_COUNT);
-	fact.u.submit.request = (struct berth_request){ .gpus = (uint32_t)(pick >> 8) % 5, .limit_ms = 1 + (pick >> 16) % 600000,
+	fact.u.submit.request = (struct berth_request){ .gpus = (uint32_t)(pick >> 8) % 5,
+		                                        .limit_ms = 1 + (pick >> 16) % 600000,
 		                                        .gpu_model = pick >> 40 & 1 ? "a100-80GB" : "" };
 	r = berth_core_try(play->core, &fact, now_ms, &reason, &forecast, &set);
 	hold(play, r == berth_core_check(play->core, &fact, NULL), "a dry run refuses what a submit refuses", pick);

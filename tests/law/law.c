@@ -78,7 +78,9 @@ static void shrink(struct episode *episode, const char *law)
 /* Returns whether a law was broken; the steps that did it are left in the episode. */
 static const char *play_episode(struct episode *episode, uint64_t seed, uint64_t *facts)
 {
-	struct stream_maker maker = { .random = seed, .now_ms = 1000000, .is_hostile = episode->is_hostile, .is_slow = seed % 3 == 0 };
+	struct stream_maker maker = {
+		.random = seed, .now_ms = 1000000, .is_hostile = episode->is_hostile, .is_slow = seed % 3 == 0
+	};
 	struct play play;
 	const char *broken = NULL;
 
@@ -106,7 +108,8 @@ static void report(struct episode *episode, const char *law, uint64_t seed)
 	shrink(episode, law);
 	(void)breaks(episode, &used, &about);
 	printf("broken: %s (job or device %" PRIu64 ")\n", law, about);
-	printf("seed %" PRIu64 "%s, %zu steps, of which these %zu do it:\n", seed, episode->is_hostile ? " (hostile)" : "", was, episode->n);
+	printf("seed %" PRIu64 "%s, %zu steps, of which these %zu do it:\n", seed,
+	       episode->is_hostile ? " (hostile)" : "", was, episode->n);
 	for (size_t i = 0; i < episode->n; i++)
 		stream_print(&episode->step[i]);
 }

@@ -11,7 +11,8 @@ static void law_holders(struct play *play)
 
 		if (device->job == 0)
 			continue;
-		hold(play, job && berth_job_state_is_live(job->state), "a device is held by a live attempt or free", device->id);
+		hold(play, job && berth_job_state_is_live(job->state), "a device is held by a live attempt or free",
+		     device->id);
 		for (uint32_t k = 0; k < job->set.n; k++)
 			is_in_set |= job->set.share[k].device == device->id;
 		hold(play, is_in_set, "the holder of a device has it in its set", device->id);
@@ -23,7 +24,8 @@ static void law_job(struct play *play, const struct berth_job *job)
 	const struct shadow *shadow = play_shadow(play, job->id);
 	bool is_live = berth_job_state_is_live(job->state);
 
-	hold(play, job->set.n == (is_live ? job->asked.request.gpus : 0), "a live attempt has what it asked, others nothing", job->id);
+	hold(play, job->set.n == (is_live ? job->asked.request.gpus : 0),
+	     "a live attempt has what it asked, others nothing", job->id);
 	for (uint32_t k = 0; k < job->set.n; k++) {
 		const struct berth_device *device = berth_core_device(play->core, job->set.share[k].device);
 
@@ -34,7 +36,8 @@ static void law_job(struct play *play, const struct berth_job *job)
 	hold(play, job->id < berth_core_next_job(play->core), "the next id is above all", job->id);
 	if (play->is_hostile)
 		return;
-	hold(play, !berth_job_state_is_final(job->state) == !job->finish_ms, "a final job knows when it became so", job->id);
+	hold(play, !berth_job_state_is_final(job->state) == !job->finish_ms, "a final job knows when it became so",
+	     job->id);
 	hold(play, job->attempt > 0 || job->start_ms == 0, "what never was assigned never started", job->id);
 	hold(play, !play->is_false_law || job->state != BERTH_JOB_COMPLETED, "no job is ever completed", job->id);
 }
@@ -43,7 +46,8 @@ static void law_counts(struct play *play, size_t (*count)[BERTH_TIER_COUNT])
 {
 	for (unsigned state = 0; state < BERTH_JOB_STATE_COUNT; state++) {
 		for (unsigned tier = 0; tier < BERTH_TIER_COUNT; tier++)
-			hold(play, berth_core_count_in(play->core, state, tier) == count[state][tier], "jobs are counted", state);
+			hold(play, berth_core_count_in(play->core, state, tier) == count[state][tier],
+			     "jobs are counted", state);
 	}
 }
 
@@ -74,37 +78,44 @@ static void law_assigned(struct play *play, const struct berth_fact *fact, const
 	const struct berth_share_set *set = &fact->u.assigned.set;
 	uint32_t node = 0;
 
-	hold(play, before->state == BERTH_JOB_PENDING && !before->is_cancel_asked, "only waiting jobs are assigned", before->id);
+	hold(play, before->state == BERTH_JOB_PENDING && !before->is_cancel_asked, "only waiting jobs are assigned",
+	     before->id);
 	hold(play, oracle_is_in_line(before, fact->at_ms), "no job is assigned before its time", before->id);
 	hold(play, fact->u.assigned.attempt == before->attempt + 1, "attempts count up by one", before->id);
 	for (uint32_t i = 0; i < set->n; i++) {
 		const struct berth_device *device = berth_core_device(play->core, set->share[i].device);
 
 		hold(play, oracle_suits(before, device), "assigned devices suit", before->id);
-		hold(play, device->health == BERTH_HEALTH_OK && !device->is_draining, "assigned devices are in service", before->id);
+		hold(play, device->health == BERTH_HEALTH_OK && !device->is_draining, "assigned devices are in service",
+		     before->id);
 		hold(play, i == 0 || device->node == node, "an attempt is on one node", before->id);
 		node = device->node;
 	}
 }
 
-static void law_finished(struct play *play, const struct berth_fact *fact, const struct berth_job *before, const struct shadow *shadow)
+static void law_finished(struct play *play, const struct berth_fact *fact, const struct berth_job *before,
+                         const struct shadow *shadow)
 {
 	const struct berth_fact_ended *ended = &shadow->ended;
 	bool is_zero = ended->how == BERTH_REASON_NONE && ended->exit_code == 0 && ended->signal == 0;
 	enum berth_job_state state = fact->u.finished.state;
 
 	if (before->state != BERTH_JOB_ENDED) {
-		hold(play, shadow->is_cancelled && state == BERTH_JOB_CANCELLED, "a waiting job only ends cancelled", before->id);
+		hold(play, shadow->is_cancelled && state == BERTH_JOB_CANCELLED, "a waiting job only ends cancelled",
+		     before->id);
 		return;
 	}
 	if (state == BERTH_JOB_COMPLETED)
 		hold(play, is_zero && ended->attempt == before->attempt, "only exit code 0 completes", before->id);
-	hold(play, (state == BERTH_JOB_TIMEOUT) == (ended->cause == BERTH_STOP_LIMIT), "the limit and only it is TIMEOUT", before->id);
+	hold(play, (state == BERTH_JOB_TIMEOUT) == (ended->cause == BERTH_STOP_LIMIT),
+	     "the limit and only it is TIMEOUT", before->id);
 	if (state == BERTH_JOB_CANCELLED)
-		hold(play, shadow->is_cancelled || ended->cause == BERTH_STOP_CANCEL, "only the cancelled are CANCELLED", before->id);
+		hold(play, shadow->is_cancelled || ended->cause == BERTH_STOP_CANCEL,
+		     "only the cancelled are CANCELLED", before->id);
 }
 
-static void law_decision(struct play *play, const struct berth_fact *fact, const struct berth_job *before, struct shadow *shadow)
+static void law_decision(struct play *play, const struct berth_fact *fact, const struct berth_job *before,
+                         struct shadow *shadow)
 {
 	switch (fact->kind) {
 	case BERTH_FACT_ATTEMPT_ASSIGNED:
@@ -112,8 +123,10 @@ static void law_decision(struct play *play, const struct berth_fact *fact, const
 		hold(play, !shadow->is_cancelled, "a cancelled job never runs again", before->id);
 		break;
 	case BERTH_FACT_STOP_ASKED:
-		hold(play, shadow->stopped_attempt != fact->u.stop.attempt, "no attempt is asked twice to stop", before->id);
-		hold(play, fact->u.stop.deadline_ms - fact->at_ms == before->asked.grace_ms, "a stop gives its grace", before->id);
+		hold(play, shadow->stopped_attempt != fact->u.stop.attempt, "no attempt is asked twice to stop",
+		     before->id);
+		hold(play, fact->u.stop.deadline_ms - fact->at_ms == before->asked.grace_ms, "a stop gives its grace",
+		     before->id);
 		shadow->stopped_attempt = fact->u.stop.attempt;
 		break;
 	case BERTH_FACT_JOB_FINISHED:
@@ -121,7 +134,9 @@ static void law_decision(struct play *play, const struct berth_fact *fact, const
 		break;
 	case BERTH_FACT_JOB_REQUEUED:
 		hold(play, !shadow->is_cancelled, "a cancelled job is not requeued", before->id);
-		hold(play, before->requeues_used <= before->asked.requeue_max || fact->u.requeued.reason.code != BERTH_REASON_EXIT_CODE,
+		hold(play,
+		     before->requeues_used <= before->asked.requeue_max ||
+		             fact->u.requeued.reason.code != BERTH_REASON_EXIT_CODE,
 		     "failures are repeated as often as allowed", before->id);
 		break;
 	default:
@@ -129,7 +144,8 @@ static void law_decision(struct play *play, const struct berth_fact *fact, const
 	}
 }
 
-static void remember(struct play *play, const struct berth_fact *fact, const struct berth_job *after, struct shadow *shadow)
+static void remember(struct play *play, const struct berth_fact *fact, const struct berth_job *after,
+                     struct shadow *shadow)
 {
 	if (fact->kind == BERTH_FACT_JOB_CANCEL_ASKED)
 		shadow->is_cancelled = true;
@@ -173,7 +189,8 @@ static bool is_behind(const struct berth_job *a, const struct berth_job *b)
 }
 
 /* EASY: what was let past the first that waits does not make it wait longer. */
-static void law_backfill(struct play *play, const struct berth_fact *plan, size_t n, uint64_t now_ms, const struct berth_job *first)
+static void law_backfill(struct play *play, const struct berth_fact *plan, size_t n, uint64_t now_ms,
+                         const struct berth_job *first)
 {
 	uint64_t *passed = calloc(n + 1, sizeof(*passed));
 	size_t n_passed = 0;
@@ -199,7 +216,8 @@ void law_plan(struct play *play, const struct berth_fact *plan, size_t n, uint64
 	for (size_t i = 0; i < berth_core_job_count(play->core); i++) {
 		const struct berth_job *job = berth_core_job_at(play->core, i);
 
-		hold(play, job->asked.request.gpus > 0 || !oracle_is_in_line(job, now_ms), "who needs no device never waits", job->id);
+		hold(play, job->asked.request.gpus > 0 || !oracle_is_in_line(job, now_ms),
+		     "who needs no device never waits", job->id);
 	}
 	if (!first)
 		return;

@@ -13,7 +13,8 @@ bool oracle_suits(const struct berth_job *job, const struct berth_device *device
 
 bool oracle_is_in_line(const struct berth_job *job, uint64_t now_ms)
 {
-	return job->state == BERTH_JOB_PENDING && !job->is_cancel_asked && job->asked.begin_ms <= now_ms && job->eligible_ms <= now_ms;
+	return job->state == BERTH_JOB_PENDING && !job->is_cancel_asked && job->asked.begin_ms <= now_ms &&
+	       job->eligible_ms <= now_ms;
 }
 
 static uint64_t sum(uint64_t a, uint64_t b)
@@ -23,8 +24,8 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &c) ? UINT64_MAX : c;
 }
 
-static uint64_t free_from(const struct berth_core *core, const struct berth_device *device, uint64_t now_ms, const uint64_t *without,
-                          size_t n)
+static uint64_t free_from(const struct berth_core *core, const struct berth_device *device, uint64_t now_ms,
+                          const uint64_t *without, size_t n)
 {
 	const struct berth_job *job = berth_core_job(core, device->job);
 	uint64_t end_ms;
@@ -48,8 +49,8 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-uint64_t oracle_start(const struct berth_core *core, const struct berth_job *job, uint64_t now_ms, const uint64_t *without,
-                      size_t n, bool *ret_is_possible)
+uint64_t oracle_start(const struct berth_core *core, const struct berth_job *job, uint64_t now_ms,
+                      const uint64_t *without, size_t n, bool *ret_is_possible)
 {
 	uint64_t best_ms = UINT64_MAX;
 	uint32_t gpus = job->asked.request.gpus;

@@ -75,7 +75,7 @@ static int fold(struct play *play, struct berth_fact *fact)
 {
 	uint64_t id = subject(play->core, fact);
 	struct berth_job before = { 0 };
-	uint64_t hash = play->n_facts % 16 == 0 ? berth_core_hash(play->core) : 0;
+	uint64_t hash = play->n_facts % 64 == 0 ? berth_core_hash(play->core) : 0;
 	int r;
 
 	fact->seq = play->seq + 1;
@@ -83,7 +83,8 @@ static int fold(struct play *play, struct berth_fact *fact)
 		before = *berth_core_job(play->core, id);
 	r = berth_core_fold(play->core, fact);
 	hold(play, r == 0 || r == -ESTALE || r == -EINVAL, "a fold takes, ignores or refuses", (uint64_t)-r);
-	hold(play, r == 0 || !hash || berth_core_hash(play->core) == hash, "what is not taken changes nothing", fact->kind);
+	hold(play, r == 0 || !hash || berth_core_hash(play->core) == hash, "what is not taken changes nothing",
+	     fact->kind);
 	play->n_facts++;
 	if (r != -EINVAL) {
 		play->seq++;
@@ -116,7 +117,8 @@ static bool is_same_fact(const struct berth_fact *a, const struct berth_fact *b)
 {
 	bool is_same = a->kind == b->kind && a->at_ms == b->at_ms;
 
-	for (const struct berth_field *field = berth_fact_shape(a->kind)->fields; is_same && field->type != BERTH_FIELD_END; field++)
+	for (const struct berth_field *field = berth_fact_shape(a->kind)->fields;
+	     is_same && field->type != BERTH_FIELD_END; field++)
 		is_same = is_same_field(field, (const char *)a + field->offset, (const char *)b + field->offset);
 	return is_same;
 }
@@ -143,14 +145,14 @@ static void keep_plan(struct play *play, const struct berth_plan *plan)
 /* One plan: decided twice, then folded. Returns how many lines it had. */
 static size_t decide(struct play *play, uint64_t now_ms)
 {
-	uint64_t hash = berth_core_hash(play->core);
+	uint64_t hash = play->n_facts % 4 == 0 ? berth_core_hash(play->core) : 0;
 	struct berth_plan plan;
 	size_t n;
 
 	hold(play, berth_core_decide(play->core, now_ms, &plan) == 0, "decide answers", 0);
 	n = plan.n;
 	keep_plan(play, &plan);
-	hold(play, berth_core_hash(play->core) == hash, "to decide changes nothing", n);
+	hold(play, !hash || berth_core_hash(play->core) == hash, "to decide changes nothing", n);
 	hold(play, berth_core_decide(play->core, now_ms, &plan) == 0 && is_same_plan(play->plan, n, &plan),
 	     "asked twice, decided alike", n);
 	hold(play, plan.wake_ms > now_ms || n > 0, "it wakes later, or has something to say now", n);
@@ -179,7 +181,8 @@ struct berth_core *play_copy(struct play *play)
 		abort();
 	hold(play, berth_core_image(play->core, fold_into, play->copy) == 0, "an image can be folded", 0);
 	hold(play, berth_core_hash(play->copy) == berth_core_hash(play->core), "an image gives the same state", 0);
-	hold(play, berth_core_seq(play->copy) == berth_core_seq(play->core), "an image gives the same journal number", 0);
+	hold(play, berth_core_seq(play->copy) == berth_core_seq(play->core), "an image gives the same journal number",
+	     0);
 	return play->copy;
 }
 
@@ -231,6 +234,7 @@ bool play_end(struct play *play)
 	hold(play, again && berth_core_reserve(again, play->journal, play->n_journal) == 0, "there is memory", 0);
 	for (size_t i = 0; i < play->n_journal; i++)
 		hold(play, berth_core_fold(again, &play->journal[i]) != -EINVAL, "a journal is never refused", i);
-	hold(play, berth_core_hash(again) == berth_core_hash(play->core), "the journal folded again gives the same state", 0);
+	hold(play, berth_core_hash(again) == berth_core_hash(play->core),
+	     "the journal folded again gives the same state", 0);
 	return true;
 }

@@ -16,7 +16,7 @@ struct shadow {
 
 struct play {
 	struct berth_core *core;
-	bool is_hostile;               /* noise may make records that no history makes: only what holds for all is checked */
+	bool is_hostile;               /* noise may make records that no history makes: only what holds for all is held */
 	bool is_false_law;             /* also hold that no job is ever completed: to try the harness */
 	uint64_t seq, n_facts;
 	struct berth_fact *journal;    /* owned: every fact that the core took */
@@ -47,16 +47,18 @@ void hold(struct play *play, bool condition, const char *law, uint64_t about);
 struct berth_core *play_copy(struct play *play);
 struct shadow *play_shadow(struct play *play, uint64_t job);
 
-/* laws.c: what holds in every state; of one fact folded (before: the job it is about, as it was); of a plan that was folded. */
+/* laws.c: what holds in every state; of one fact folded (before: the job it is about, as it was); of a plan that was
+ * folded. */
 void law_state(struct play *play);
 void law_fold(struct play *play, const struct berth_fact *fact, int r, const struct berth_job *before);
 void law_plan(struct play *play, const struct berth_fact *plan, size_t n, uint64_t now_ms);
 /* ask.c: answers are consistent, and what they promise comes true. */
 void law_answers(struct play *play, uint64_t now_ms, uint64_t job, uint64_t pick);
-/* oracle.c: the latest start of a waiting job if nobody else were in line, by the plainest way; UINT64_MAX = cannot be told.
- * Jobs in `without` (n of them) do not count as holders. ret_is_possible: enough suiting devices of a node are in service. */
-uint64_t oracle_start(const struct berth_core *core, const struct berth_job *job, uint64_t now_ms, const uint64_t *without,
-                      size_t n, bool *ret_is_possible);
+/* oracle.c: the latest start of a waiting job if nobody else were in line, by the plainest way; UINT64_MAX = cannot be
+ * told. Jobs in `without` (n of them) do not count as holders. ret_is_possible: enough suiting devices of a node are in
+ * service. */
+uint64_t oracle_start(const struct berth_core *core, const struct berth_job *job, uint64_t now_ms,
+                      const uint64_t *without, size_t n, bool *ret_is_possible);
 bool oracle_suits(const struct berth_job *job, const struct berth_device *device);
 /* The first in line that is possible; NULL = none. */
 const struct berth_job *oracle_first(const struct berth_core *core, uint64_t now_ms);

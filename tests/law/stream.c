@@ -28,8 +28,10 @@ static bool one_in(struct stream_maker *maker, uint64_t n)
 
 static const char *const names[] = { "", "train", "eval", "serve", "微调", "a rather long name with blanks in it" };
 static const char *const models[] = { "A100-80GB", "V100-32GB", "a100-80gb" };
-static const char *const uuids[] = { "U-a", "U-b", "U-c", "U-d", "U-e", "U-f", "U-g", "U-h", "U-i", "U-j", "U-k", "U-l",
-	                             "U-m", "U-n", "U-o", "U-p", "U-q", "U-r", "U-s", "U-t", "U-u", "U-v", "U-w", "U-x" };
+static const char *const uuids[] = {
+	"U-a", "U-b", "U-c", "U-d", "U-e", "U-f", "U-g", "U-h", "U-i", "U-j", "U-k", "U-l",
+	"U-m", "U-n", "U-o", "U-p", "U-q", "U-r", "U-s", "U-t", "U-u", "U-v", "U-w", "U-x"
+};
 
 #define PICK(maker, list) ((list)[below(maker, sizeof(list) / sizeof(*(list)))])
 
@@ -99,7 +101,8 @@ static void make_device(struct stream_maker *maker, const struct berth_core *cor
 
 	if (!berth_core_node(core, 1) || one_in(maker, 6)) {
 		berth_fact_init(fact, BERTH_FACT_NODE_SEEN);
-		fact->u.node = (struct berth_fact_node){ 1 + (uint32_t)below(maker, berth_core_node(core, 1) ? 3 : 1), "node" };
+		fact->u.node = (struct berth_fact_node){ 1 + (uint32_t)below(maker, berth_core_node(core, 1) ? 3 : 1),
+			                                 "node" };
 		return;
 	}
 	berth_fact_init(fact, BERTH_FACT_DEVICE_SEEN);
@@ -117,8 +120,8 @@ static void make_device(struct stream_maker *maker, const struct berth_core *cor
 static void make_trouble(struct stream_maker *maker, const struct berth_core *core, struct berth_fact *fact)
 {
 	if (one_in(maker, 2)) {
-		const enum berth_health health[] = { BERTH_HEALTH_UNKNOWN, BERTH_HEALTH_OK, BERTH_HEALTH_OK, BERTH_HEALTH_OK,
-			                             BERTH_HEALTH_LOST };
+		const enum berth_health health[] = { BERTH_HEALTH_UNKNOWN, BERTH_HEALTH_OK, BERTH_HEALTH_OK,
+			                             BERTH_HEALTH_OK, BERTH_HEALTH_LOST };
 
 		berth_fact_init(fact, BERTH_FACT_DEVICE_HEALTH);
 		fact->u.health = (struct berth_fact_device_health){ some_device_id(maker, core), PICK(maker, health) };
@@ -172,8 +175,9 @@ static void make_alter(struct stream_maker *maker, const struct berth_core *core
 
 static void make_wish(struct stream_maker *maker, const struct berth_core *core, struct berth_fact *fact)
 {
-	const enum berth_fact_kind wishes[] = { BERTH_FACT_JOB_CANCEL_ASKED, BERTH_FACT_JOB_CANCEL_ASKED, BERTH_FACT_JOB_HELD,
-		                                BERTH_FACT_JOB_RELEASED,     BERTH_FACT_JOB_RELEASED,     BERTH_FACT_JOB_REQUEUE_ASKED };
+	const enum berth_fact_kind wishes[] = { BERTH_FACT_JOB_CANCEL_ASKED, BERTH_FACT_JOB_CANCEL_ASKED,
+		                                BERTH_FACT_JOB_HELD,         BERTH_FACT_JOB_RELEASED,
+		                                BERTH_FACT_JOB_RELEASED,     BERTH_FACT_JOB_REQUEUE_ASKED };
 
 	berth_fact_init(fact, PICK(maker, wishes));
 	fact->u.job = (struct berth_fact_job){ some_job_id(maker, core), "ann" };
@@ -196,7 +200,8 @@ static void make_end(struct stream_maker *maker, struct berth_fact *fact, uint64
 		.attempt = attempt,
 		.exit_code = one_in(maker, 2) ? 0 : (int32_t)below(maker, 4),
 		.signal = one_in(maker, 6) ? 9 : 0,
-		.cause = one_in(maker, 3) ? (enum berth_stop_cause)below(maker, BERTH_STOP_CAUSE_COUNT) : BERTH_STOP_NONE,
+		.cause = one_in(maker, 3) ? (enum berth_stop_cause)below(maker, BERTH_STOP_CAUSE_COUNT)
+		                          : BERTH_STOP_NONE,
 		.how = PICK(maker, ways),
 		.is_done = one_in(maker, 5),
 		.started_ms = one_in(maker, 4) ? 0 : maker->now_ms - below(maker, 1000),
@@ -234,7 +239,9 @@ static uint64_t noise_number(struct stream_maker *maker)
 {
 	const uint64_t shift = below(maker, 64);
 
-	return one_in(maker, 3) ? below(maker, 20) : one_in(maker, 3) ? UINT64_MAX - below(maker, 3) : random_next(&maker->random) >> shift;
+	return one_in(maker, 3)   ? below(maker, 20)
+	       : one_in(maker, 3) ? UINT64_MAX - below(maker, 3)
+	                          : random_next(&maker->random) >> shift;
 }
 
 static void make_noise_field(struct stream_maker *maker, const struct berth_field *field, void *at)
@@ -250,18 +257,21 @@ static void make_noise_field(struct stream_maker *maker, const struct berth_fiel
 		*(uint32_t *)at = (uint32_t)noise_number(maker);
 		break;
 	case BERTH_FIELD_ENUM:
-		*(uint32_t *)at = one_in(maker, 10) ? (uint32_t)noise_number(maker) : (uint32_t)below(maker, field->n_names);
+		*(uint32_t *)at = (uint32_t)(one_in(maker, 10) ? noise_number(maker) : below(maker, field->n_names));
 		break;
 	case BERTH_FIELD_BOOL:
 		*(bool *)at = one_in(maker, 2);
 		break;
 	case BERTH_FIELD_STR:
-		*(const char **)at = one_in(maker, 30) ? NULL : one_in(maker, 2) ? PICK(maker, uuids) : PICK(maker, models);
+		*(const char **)at = one_in(maker, 2) ? PICK(maker, uuids) : PICK(maker, models);
+		if (one_in(maker, 30))
+			*(const char **)at = NULL;
 		break;
 	case BERTH_FIELD_SHARES:
 		set->n = one_in(maker, 10) ? (uint32_t)noise_number(maker) : (uint32_t)below(maker, 4);
 		for (uint32_t i = 0; i < BERTH_NODE_DEVICES_MAX; i++)
-			set->share[i].device = one_in(maker, 10) ? (uint32_t)noise_number(maker) : 1 + i + (uint32_t)below(maker, 2);
+			set->share[i].device = one_in(maker, 10) ? (uint32_t)noise_number(maker)
+			                                         : 1 + i + (uint32_t)below(maker, 2);
 		break;
 	case BERTH_FIELD_END:
 		break;
@@ -352,6 +362,7 @@ struct step stream_next(struct stream_maker *maker, const struct berth_core *cor
 static void print_field(const struct berth_field *field, const void *at)
 {
 	const struct berth_share_set *set = at;
+	const char *s;
 	uint32_t number;
 
 	switch (field->type) {
@@ -368,12 +379,13 @@ static void print_field(const struct berth_field *field, const void *at)
 		printf(" %s=%d", field->name, *(const bool *)at);
 		break;
 	case BERTH_FIELD_STR:
-		printf(" %s=%s%s%s", field->name, *(const char *const *)at ? "\"" : "",
-		       *(const char *const *)at ? *(const char *const *)at : "NULL", *(const char *const *)at ? "\"" : "");
+		s = *(const char *const *)at;
+		printf(s ? " %s=\"%s\"" : " %s=%s", field->name, s ? s : "NULL");
 		break;
 	case BERTH_FIELD_ENUM:
 		number = *(const uint32_t *)at;
-		printf(" %s=%s(%" PRIu32 ")", field->name, number < field->n_names ? field->names[number] : "?", number);
+		printf(" %s=%s(%" PRIu32 ")", field->name, number < field->n_names ? field->names[number] : "?",
+		       number);
 		break;
 	case BERTH_FIELD_SHARES:
 		printf(" %s=[", field->name);
@@ -396,7 +408,8 @@ void stream_print(const struct step *step)
 		printf(" about job %" PRIu64 ", pick=%" PRIu64, step->job, step->pick);
 	if (step->kind == STEP_FACT) {
 		printf(" %s", shape ? shape->name : "of no known kind");
-		for (const struct berth_field *field = shape ? shape->fields : NULL; field && field->type != BERTH_FIELD_END; field++)
+		for (const struct berth_field *field = shape ? shape->fields : NULL;
+		     field && field->type != BERTH_FIELD_END; field++)
 			print_field(field, (const char *)&step->fact + field->offset);
 	}
 	printf("\n");

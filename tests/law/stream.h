@@ -2,8 +2,8 @@
 #define BERTH_LAW_STREAM_H
 /* A stream of steps that is made up while it is played: what happens outside the core, and when it is asked.
  *
- * Steps hold everything that playing them again needs, so a stream can be cut into pieces and tried again. All strings in
- * their facts are constants.
+ * Steps hold everything that playing them again needs, so a stream can be cut into pieces and tried again. All
+ * strings in their facts are constants.
  */
 #include "core/core.h"
 
