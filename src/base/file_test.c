@@ -178,6 +178,19 @@ static void test_write_all(void **state)
 	}
 }
 
+static void test_sync(void **state)
+{
+	const struct place *place = *state;
+	int ends[2];
+
+	assert_int_equal(berth_fd_sync(place->dir), 0);
+	assert_int_equal(berth_fd_sync(-1), -EBADF);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(berth_fd_sync(ends[1]), 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 static unsigned count_entries(const struct place *place)
 {
 	char command[600];
@@ -372,6 +385,7 @@ int main(void)
 		TEST(test_read_what_has_no_size),
 		TEST(test_read_proc),
 		TEST(test_write_all),
+		TEST(test_sync),
 		TEST(test_replace),
 		TEST(test_a_failed_replace_leaves_no_trace),
 		TEST(test_replace_does_not_follow_a_link),
