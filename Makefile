@@ -28,6 +28,7 @@ build: deps
 	@[ -f build/meson/build.ninja ] || meson setup build/meson
 	@ninja -C build/meson
 	@for program in $(PROGRAMS); do ln -sf meson/src/$$program build/$${program#*/} || exit 1; done
+	@ln -sfn meson/examples build/examples
 
 # The demonstration: a daemon in user mode, a small workload, a link to the page, what to type next.
 run: build
