@@ -107,7 +107,7 @@ static void alter(struct berth_api *api, struct berth_exchange *request, const s
 static void parse_and_alter(struct berth_api *api, struct berth_exchange *request, json_t *body)
 {
 	const struct berth_refusal bad = {MHD_HTTP_BAD_REQUEST, "BadField", NULL, NULL};
-	const struct berth_refusal too_long = {MHD_HTTP_UNPROCESSABLE_CONTENT, "LimitTooLong", NULL,
+	const struct berth_refusal too_long = {MHD_HTTP_UNPROCESSABLE_CONTENT, "AboveLimit", NULL,
 	                                       "Save checkpoints and resume in a second job."};
 	const struct berth_job *job = find(api, request);
 	struct berth_ask ask;

@@ -322,6 +322,18 @@ bool berth_client_await(struct berth_fixture *fixture, int fd, struct berth_text
 	return true;
 }
 
+void berth_client_drain(struct berth_fixture *fixture, int fd, struct berth_text *buf)
+{
+	char piece[65536];
+	ssize_t n = 1;
+
+	while (n > 0 || turn(fixture, 1000)) {
+		n = recv(fd, piece, sizeof(piece), MSG_DONTWAIT);
+		if (n > 0)
+			berth_text_add_n(buf, piece, (size_t)n);
+	}
+}
+
 /* The length that the head promises; SIZE_MAX when it promises none. */
 static size_t promised(const char *head)
 {

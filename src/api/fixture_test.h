@@ -56,6 +56,8 @@ void berth_answer_fini(struct berth_answer *answer);
 struct berth_answer berth_client_read(struct berth_fixture *fixture, int fd);
 /* Read what comes until it holds this text, at most 2 s; appended to buf (a stream's bytes). false: it did not come. */
 bool berth_client_await(struct berth_fixture *fixture, int fd, struct berth_text *buf, const char *text);
+/* Read what is there and what comes while the loop has something to do. */
+void berth_client_drain(struct berth_fixture *fixture, int fd, struct berth_text *buf);
 /* A whole exchange on a fresh unix connection. body NULL = none; headers: lines with CRLF, or "". */
 struct berth_answer berth_ask_unix(struct berth_fixture *fixture, const char *method, const char *path,
                                    const char *headers, const char *body);
