@@ -107,16 +107,19 @@ int berth_db_number(sqlite3 *db, const char *sql, int64_t *ret, struct berth_err
 
 static int set_up(sqlite3 *db, struct berth_error *err)
 {
-	int on = 0;
+	static const char sql[] = "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
+				  "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384; PRAGMA journal_mode=WAL;"
+				  "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;";
+	int r;
 
 	sqlite3_extended_result_codes(db, 1);
 	sqlite3_busy_timeout(db, BUSY_WAIT_MS);
-	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, &on);
-	return berth_db_exec(db,
-	                     "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
-	                     "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384; PRAGMA journal_mode=WAL;"
-	                     "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;",
-	                     err);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	r = berth_db_exec(db, sql, NULL);
+	if (r == -EBADMSG)
+		return berth_error_set(err, r, "its first page is damaged, or it is no database (%s): restore a backup",
+		                       sqlite3_errmsg(db));
+	return r < 0 ? berth_error_set(err, r, "it cannot be opened: %s", sqlite3_errmsg(db)) : 0;
 }
 
 int berth_db_open(const char *path, sqlite3 **ret, struct berth_error *err)

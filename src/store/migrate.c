@@ -195,6 +195,17 @@ static bool is_same_object(sqlite3_stmt *a, sqlite3_stmt *b)
 	return true;
 }
 
+/* Both are in the order of names: of two different ones the first has no partner. */
+static int name_difference(sqlite3_stmt *ours, sqlite3_stmt *model, bool has_ours, bool has_model, struct berth_error *err)
+{
+	const char *a = has_ours ? berth_column_text(ours, 1) : NULL;
+	const char *b = has_model ? berth_column_text(model, 1) : NULL;
+	const bool is_ours = a && (!b || strcmp(a, b) <= 0);
+
+	return berth_error_set(err, -EBADMSG, "table sqlite_schema, row '%s', is not as berth made it: restore a backup",
+	                       is_ours ? a : b);
+}
+
 static int compare_objects(sqlite3_stmt *ours, sqlite3_stmt *model, struct berth_error *err)
 {
 	for (;;) {
@@ -205,10 +216,7 @@ static int compare_objects(sqlite3_stmt *ours, sqlite3_stmt *model, struct berth
 		if (a != SQLITE_ROW && a != SQLITE_DONE)
 			return berth_db_error(sqlite3_db_handle(ours), a, err, "reading the tables' definitions");
 		if (a != b || !is_same_object(ours, model))
-			return berth_error_set(
-				err, -EBADMSG,
-				"table sqlite_schema, row '%s', is not as berth made it: restore a backup",
-				a == SQLITE_ROW ? berth_column_text(ours, 1) : "(missing)");
+			return name_difference(ours, model, a == SQLITE_ROW, b == SQLITE_ROW, err);
 	}
 }
 
