@@ -6,6 +6,7 @@
 #include "api/job_json.h"
 #include "api/routes.h"
 #include "api/server.h"
+#include "api/stream.h"
 
 /* The owner's name, asked once: a name service may take its time, and no handler waits. */
 static char *name_of(uid_t uid)

@@ -43,7 +43,7 @@ static int on_history(void *arg, const struct berth_job *job, struct berth_arena
 
 static void on_failed(void *arg, const struct berth_error *err)
 {
-	assert(!"the store failed");
+	abort();
 }
 
 static int on_ledger(sd_event_source *source, int fd, uint32_t events, void *arg)

@@ -84,7 +84,7 @@ static void test_a_byte_at_a_time(void **state)
 	BERTH_AUTO_ANSWER struct berth_answer answer = {0};
 
 	for (size_t i = 0; i < sizeof(GET_JOBS) - 1; i++) {
-		assert_true(berth_client_send(fixture, fd, GET_JOBS + i, 1));
+		assert_true(berth_client_send(fixture, fd, &GET_JOBS[i], 1));
 		if (i % 10 == 0)
 			assert_responsive(fixture);
 	}

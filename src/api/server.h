@@ -7,13 +7,14 @@
 #include "api/http.h"
 #include "api/outlook.h"
 #include "api/reply.h"
-#include "api/stream.h"
 
 /* A submission that was sent again while its first sending is being written; asked again every 20 ms. */
 struct berth_retry {
 	struct berth_ticket *ticket; /* owned */
 	struct berth_retry *next;
 };
+
+struct berth_streams; /* api/stream.h */
 
 struct berth_api {
 	sd_event *event;            /* referenced */

@@ -1,5 +1,6 @@
 #include <string.h>
 #include "api/server.h"
+#include "api/stream.h"
 #include "base/clock.h"
 #include "engine/local/local.h"
 
