@@ -35,7 +35,7 @@ static int complain_family(struct berth_cli *cli, const char *first, const char 
 
 	for (const struct berth_verb *verb = berth_verbs; verb->name; verb++)
 		if (strncmp(verb->name, first, strlen(first)) == 0)
-			berth_text_addf(&help, "berth %s %s\n", verb->name, verb->args);
+			berth_text_addf(&help, "berth %s%s%s\n", verb->name, *verb->args ? " " : "", verb->args);
 	if (second)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", berth_text_str(&help), "no command '%s %s'",
 		                      first, second);
@@ -75,8 +75,8 @@ static int check_operands(const struct berth_cli *cli)
 		                      verb->name, verb->args);
 	if (verb->max_operands >= 0 && cli->argc > verb->max_operands)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL,
-		                      "\"%s\" is one word too many; it is  berth %s %s", cli->argv[verb->max_operands],
-		                      verb->name, verb->args);
+		                      "\"%s\" is one word too many; it is  berth %s%s%s", cli->argv[verb->max_operands],
+		                      verb->name, *verb->args ? " " : "", verb->args);
 	return 0;
 }
 
@@ -122,8 +122,7 @@ static int run(struct berth_cli *cli, int argc, char **argv)
 		return BERTH_EXIT_OK;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("berth " BERTH_VERSION "\n");
-		return BERTH_EXIT_OK;
+		return puts("berth " BERTH_VERSION) == EOF || fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
 	}
 	if (argv[1][0] == '-')
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", "berth COMMAND [options]",

@@ -30,6 +30,10 @@ static int complain(const struct berth_cli *cli, enum berth_exit code, json_t *e
 	BERTH_AUTO_FREE char *printable = NULL;
 	json_t *object;
 
+	if (cli->is_json && cli->errors) {
+		(void)json_array_append_new(cli->errors, json_pack("{s:O}", "error", error));
+		return (int)code;
+	}
 	if (cli->is_json) {
 		object = json_pack("{s:s, s:O}", "schema", "berth.error/1", "error", error);
 		(void)berth_print_json(object);

@@ -25,12 +25,12 @@ enum berth_exit {
 struct berth_cli;
 
 struct berth_verb {
-	const char *name;    /* "config show" has two words; NULL ends a table */
-	const char *args;    /* operands as help shows them */
-	const char *summary; /* one line; NULL = not for people */
+	const char *name;                  /* "config show" has two words; NULL ends a table */
+	const char *args;                  /* operands as help shows them */
+	const char *summary;               /* one line; NULL = not for people */
 	int (*run)(struct berth_cli *cli); /* an exit code */
 	int min_operands;
-	int max_operands; /* -1 = any number */
+	int max_operands;                                    /* -1 = any number */
 	const struct berth_option *tables[BERTH_TABLES_MAX]; /* ends with NULL when not full; common ones are added */
 	bool has_command; /* the first operand begins a command line that is not ours */
 	const char *more; /* paragraphs below the options in help; NULL = none */
@@ -44,6 +44,7 @@ struct berth_cli {
 	char **argv;     /* borrowed; argv[argc] is NULL */
 	bool has_dashes; /* a "--" stood before the operands */
 	bool is_json;
+	json_t *errors;     /* borrowed array: with --json, complaints go here instead of to stdout; NULL = to stdout */
 	const char *socket; /* that a daemon answered on in this run; NULL = none yet. In arena */
 	struct berth_arena arena;
 };

@@ -37,7 +37,8 @@ static int ask(const struct fake_step *steps, char **ret_said, json_t **ret)
 
 static void test_an_answer_in_small_pieces(void **state)
 {
-	static const struct fake_step steps[] = {{.expect = "GET /x", .status = 200, .body = "{\"a\":1}", .piece = 1}, {0}};
+	static const struct fake_step steps[] = {{.expect = "GET /x", .status = 200, .body = "{\"a\":1}", .piece = 1},
+	                                         {0}};
 	json_t *answer = NULL;
 	char *said;
 
@@ -90,13 +91,15 @@ static void test_errors_keep_their_words_and_get_their_codes(void **state)
 {
 	static const struct {
 		int status, code;
-	} cases[] = {{400, 2}, {401, 4}, {403, 4}, {404, 3}, {409, 1}, {413, 5}, {422, 5}, {429, 5}, {500, 1}, {503, 1}};
+	} cases[] = {{400, 2}, {401, 4}, {403, 4}, {404, 3}, {409, 1},
+	             {413, 5}, {422, 5}, {429, 5}, {500, 1}, {503, 1}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct fake_step steps[] = {
 			{.expect = "GET /x",
 		         .status = cases[i].status,
-		         .body = "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"DiskFull\",\"message\":\"It \\u001b[1m is full.\","
+		         .body = "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"DiskFull\",\"message\":\"It "
+		                 "\\u001b[1m is full.\","
 		                 "\"params\":{},\"help\":\"Make room.\\nThen again.\"}}"},
 			{0}};
 		json_t *answer = NULL;
@@ -123,8 +126,10 @@ static void test_an_error_as_json_goes_to_stdout(void **state)
 	fake_capture_begin(&capture, 1);
 	assert_int_equal(berth_ask(&cli, "GET", "/x", NULL, &answer), BERTH_EXIT_NO_SUCH);
 	said = fake_capture_end(&capture);
-	assert_string_equal(said, "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"NoSuchJob\",\"message\":\"There is no such job.\","
-	                          "\"params\":{},\"help\":\"Look again.\"}}\n");
+	assert_string_equal(
+		said,
+		"{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"NoSuchJob\",\"message\":\"There is no such job.\","
+		"\"params\":{},\"help\":\"Look again.\"}}\n");
 	free(said);
 	fake_cli_end(&cli);
 	fake_stop(&fake);
@@ -167,7 +172,8 @@ static void test_a_lost_answer_is_asked_for_again_with_the_same_key(void **state
 
 static void test_what_must_not_be_done_twice_is_not_asked_twice(void **state)
 {
-	static const struct fake_step steps[] = {{.expect = "POST /x", .is_dumb = 1}, {.expect = "POST /x", .status = 200, .body = "{}"}, {0}};
+	static const struct fake_step steps[] = {
+		{.expect = "POST /x", .is_dumb = 1}, {.expect = "POST /x", .status = 200, .body = "{}"}, {0}};
 	const struct berth_call call = {.method = "POST", .target = "/x", .is_once = true};
 	struct fake fake;
 	struct fake_capture capture;
@@ -199,8 +205,9 @@ static void test_a_daemon_that_never_answered_is_not_waited_for(void **state)
 	fake_capture_begin(&capture, 2);
 	assert_int_equal(berth_ask(&cli, "GET", "/x", NULL, &answer), BERTH_EXIT_UNREACHABLE);
 	said = fake_capture_end(&capture);
-	assert_string_equal(said, "error: the daemon does not answer on /tmp/berth-no-such-directory/s: No such file or directory\n"
-	                          "  Is it running?  Start one:  berthd     Check all:  berth doctor\n");
+	assert_string_equal(
+		said, "error: the daemon does not answer on /tmp/berth-no-such-directory/s: No such file or directory\n"
+		      "  Is it running?  Start one:  berthd     Check all:  berth doctor\n");
 	assert_true(berth_clock_boot_ms() - begin_ms < 5000);
 	free(said);
 	fake_cli_end(&cli);
@@ -237,7 +244,8 @@ static void test_paths_are_quoted(void **state)
 	struct berth_cli cli;
 
 	fake_cli(&cli, NULL, "queue", no_words);
-	assert_string_equal(berth_target(&cli, "/gpus/", "GPU-1 /?#\xe4%", "/drain"), "/gpus/GPU-1%20%2F%3F%23%E4%25/drain");
+	assert_string_equal(berth_target(&cli, "/gpus/", "GPU-1 /?#\xe4%", "/drain"),
+	                    "/gpus/GPU-1%20%2F%3F%23%E4%25/drain");
 	assert_string_equal(berth_target(&cli, "", "aZ09-._~", ""), "aZ09-._~");
 	fake_cli_end(&cli);
 }

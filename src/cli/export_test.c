@@ -13,8 +13,16 @@
 #include "cli/fake_test.h"
 
 static char *const environment[] = {
-	(char *)"PATH=/opt/bin:/usr/bin", (char *)"EMPTY=", (char *)"TWO=a=b", (char *)"LINES=a\nb", (char *)"=odd",
-	(char *)"nonsense", (char *)"BAD=\xff\xfe", (char *)"NAME=林", (char *)"HOME=/elsewhere", NULL,
+	(char *)"PATH=/opt/bin:/usr/bin",
+	(char *)"EMPTY=",
+	(char *)"TWO=a=b",
+	(char *)"LINES=a\nb",
+	(char *)"=odd",
+	(char *)"nonsense",
+	(char *)"BAD=\xff\xfe",
+	(char *)"NAME=林",
+	(char *)"HOME=/elsewhere",
+	NULL,
 };
 
 /* The value that the job would see; NULL = none. */

@@ -113,8 +113,8 @@ static void answer(int fd, const struct fake_step *step)
 		send_bytes(fd, step->raw, step->raw_n > 0 ? step->raw_n : strlen(step->raw), step->piece);
 		return;
 	}
-	n = snprintf(head, sizeof(head), "HTTP/1.1 %d Whatever\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", step->status,
-	             strlen(step->body));
+	n = snprintf(head, sizeof(head), "HTTP/1.1 %d Whatever\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+	             step->status, strlen(step->body));
 	send_bytes(fd, head, (size_t)n, step->piece);
 	send_bytes(fd, step->body, strlen(step->body), step->piece);
 }
@@ -160,8 +160,9 @@ static void serve(const struct fake *fake, const struct fake_step *steps, int do
 {
 	static const struct fake_step unknown = {
 		.status = 404,
-		.body = "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"NoSuchJob\",\"message\":\"There is no such job.\","
-		        "\"params\":{},\"help\":\"Look again.\"}}",
+		.body = "{\"schema\":\"berth.error/1\",\"error\":{\"code\":\"NoSuchJob\",\"message\":\"There is no "
+			"such job.\","
+			"\"params\":{},\"help\":\"Look again.\"}}",
 	};
 	static char request[4 << 20];
 	unsigned char used[STEPS_MAX] = {0};
@@ -276,8 +277,8 @@ void fake_cli(struct berth_cli *cli, const struct fake *fake, const char *verb, 
 	}
 	tables[n] = berth_common_options;
 	berth_given_init(&cli->given, tables);
-	if (berth_given_parse(&cli->given, argc, argv, "", cli->verb->has_command, &cli->arena, &operand, &cli->has_dashes, &help,
-	                      &err) < 0)
+	if (berth_given_parse(&cli->given, argc, argv, "", cli->verb->has_command, &cli->arena, &operand,
+	                      &cli->has_dashes, &help, &err) < 0)
 		fail_msg("%s", err.text);
 	cli->argc = argc - operand;
 	cli->argv = argv + operand;

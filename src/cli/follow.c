@@ -253,6 +253,7 @@ static int begin(struct follow *follow)
 		follow->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (berth_tail_init(&follow->tail, follow->cli, follow->watch.ids[0], follow->mode->out) < 0)
 		return berth_complain_memory(follow->cli);
+	follow->tail.is_json = follow->mode->is_json;
 	return look(follow);
 }
 

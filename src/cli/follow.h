@@ -9,6 +9,7 @@ struct berth_follow_mode {
 	bool is_ours; /* `run`: Ctrl-C and a vanished reader cancel the job; less is said. Else `logs -f`: they leave it
 	                 alone */
 	bool is_silent; /* no output is shown: for `submit --wait` */
+	bool is_json;   /* the output goes to stdout as objects, see cli/tail.h */
 	int out;        /* where the output goes */
 };
 

@@ -16,7 +16,7 @@
 #include "cli/fake_test.h"
 #include "cli/tail.h"
 
-#define JOB(state, more)                                                                                           \
+#define JOB(state, more)                                                                                          \
 	"{\"id\":7,\"name\":\"n\",\"state\":\"" state "\",\"attempt\":1,\"restarts\":0,\"device_indexes\":[0,1]," \
 	"\"reason\":{\"code\":\"None\",\"params\":{}}" more "}"
 #define RUNNING JOB("RUNNING", ",\"start_time\":\"2023-11-14T22:13:20.000+00:00\"")
@@ -25,12 +25,16 @@
 #define GOT(job) "{\"schema\":\"berth.job/1\",\"seq\":5,\"job\":" job "}"
 #define PENDING_FULL JOB("PENDING", ",\"start_time\":null,\"position\":1,\"output_path\":\"out\"")
 #define SUBMITTED "{\"schema\":\"berth.submit/1\",\"jobs\":[{\"id\":7,\"state\":\"PENDING\"}],\"seq\":4}"
-#define STREAM {.expect = "GET /api/v1/events", .is_stream = 1, .is_reusable = 1}
+#define STREAM                                                                   \
+	{                                                                        \
+		.expect = "GET /api/v1/events", .is_stream = 1, .is_reusable = 1 \
+	}
 
 static char *const run_words[] = {(char *)"run", (char *)"--", (char *)"true", NULL};
 
 /* Run words against steps, in the fake's directory, where the job's output lies as "out". */
-static int run_in(const struct fake_step *steps, char *const *words, char **ret_out, char **ret_err, char **ret_requests)
+static int run_in(const struct fake_step *steps, char *const *words, char **ret_out, char **ret_err,
+                  char **ret_requests)
 {
 	struct fake fake;
 	int r;
@@ -50,12 +54,15 @@ static void test_run_shows_every_byte_and_returns_the_code(void **state)
 	static const struct fake_act acts[] = {{.wait_ms = 20, .events = EVENT(RUNNING), .append = "first\n"},
 	                                       {.wait_ms = 50, .append = "sec"},
 	                                       {.wait_ms = 50, .append = "ond\n"},
-	                                       {.wait_ms = 1, .append = "last, without a newline", .events = EVENT(ENDED("FAILED", ",\"exit_code\":3"))},
+	                                       {.wait_ms = 1,
+	                                        .append = "last, without a newline",
+	                                        .events = EVENT(ENDED("FAILED", ",\"exit_code\":3"))},
 	                                       {0}};
-	static const struct fake_step steps[] = {{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
-	                                         STREAM,
-	                                         {.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL), .acts = acts},
-	                                         {0}};
+	static const struct fake_step steps[] = {
+		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
+		STREAM,
+		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL), .acts = acts},
+		{0}};
 	char *out;
 	char *err;
 
@@ -73,10 +80,12 @@ static void test_endings_that_no_exit_code_tells_are_said(void **state)
 		int code;
 	} cases[] = {
 		{EVENT(ENDED("COMPLETED", ",\"exit_code\":0")), "", 0},
-		{EVENT(ENDED("FAILED", ",\"exit_code\":null,\"signal\":9")), "berth: job 7 was ended by signal 9 (KILL)\n", 137},
+		{EVENT(ENDED("FAILED", ",\"exit_code\":null,\"signal\":9")),
+	         "berth: job 7 was ended by signal 9 (KILL)\n", 137},
 		{EVENT(ENDED("TIMEOUT", ",\"exit_code\":0")), "berth: job 7 was ended by its time limit\n", 124},
 		{EVENT(ENDED("CANCELLED", ",\"exit_code\":null")), "berth: job 7 was cancelled\n", 130},
-		{EVENT(ENDED("NODE_FAIL", ",\"exit_code\":null")), "berth: job 7 ended because a card it used was lost\n", 125},
+		{EVENT(ENDED("NODE_FAIL", ",\"exit_code\":null")),
+	         "berth: job 7 ended because a card it used was lost\n", 125},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -103,11 +112,16 @@ static void test_a_restart_of_the_daemon_is_lived_through(void **state)
 	                                        {.wait_ms = 50, .ends_stream = 1},
 	                                        {.wait_ms = 1, .append = "while away\n"},
 	                                        {0}};
-	static const struct fake_act second[] = {{.wait_ms = 50, .append = "after\n", .events = EVENT(ENDED("COMPLETED", ",\"exit_code\":0"))}, {0}};
+	static const struct fake_act second[] = {
+		{.wait_ms = 50, .append = "after\n", .events = EVENT(ENDED("COMPLETED", ",\"exit_code\":0"))}, {0}};
 	static const struct fake_step steps[] = {
 		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
 		STREAM,
-		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL), .acts = first, .closes_door_ms = 400},
+		{.expect = "GET /api/v1/jobs/7 ",
+	         .status = 200,
+	         .body = GOT(PENDING_FULL),
+	         .acts = first,
+	         .closes_door_ms = 400},
 		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(RUNNING), .acts = second},
 		{0}};
 	char *out;
@@ -119,11 +133,16 @@ static void test_a_restart_of_the_daemon_is_lived_through(void **state)
 
 static void test_an_end_during_the_restart_is_found(void **state)
 {
-	static const struct fake_act first[] = {{.wait_ms = 5, .events = EVENT(RUNNING), .append = "all\n"}, {.wait_ms = 50, .ends_stream = 1}, {0}};
+	static const struct fake_act first[] = {
+		{.wait_ms = 5, .events = EVENT(RUNNING), .append = "all\n"}, {.wait_ms = 50, .ends_stream = 1}, {0}};
 	static const struct fake_step steps[] = {
 		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
 		STREAM,
-		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL), .acts = first, .closes_door_ms = 300},
+		{.expect = "GET /api/v1/jobs/7 ",
+	         .status = 200,
+	         .body = GOT(PENDING_FULL),
+	         .acts = first,
+	         .closes_door_ms = 300},
 		{.expect = "GET /api/v1/jobs/7 ", .is_dumb = 1},
 		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(ENDED("FAILED", ",\"exit_code\":9"))},
 		{0}};
@@ -162,9 +181,10 @@ static void test_a_job_that_was_forgotten_is_in_the_history(void **state)
 
 static void test_without_the_file_the_daemon_is_asked(void **state)
 {
-	static const struct fake_act acts[] = {{.wait_ms = 5, .events = EVENT(RUNNING)},
-	                                       {.wait_ms = 100, .events = EVENT(ENDED("COMPLETED", ",\"exit_code\":0"))},
-	                                       {0}};
+	static const struct fake_act acts[] = {
+		{.wait_ms = 5, .events = EVENT(RUNNING)},
+		{.wait_ms = 100, .events = EVENT(ENDED("COMPLETED", ",\"exit_code\":0"))},
+		{0}};
 	static const struct fake_step steps[] = {
 		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
 		STREAM,
@@ -186,21 +206,23 @@ static void test_logs_follow_from_the_queue_on(void **state)
 	static const struct fake_act acts[] = {{.wait_ms = 5, .events = EVENT(RUNNING), .append = "line\n"},
 	                                       {.wait_ms = 50, .events = EVENT(ENDED("FAILED", ",\"exit_code\":3"))},
 	                                       {0}};
-	static const struct fake_step steps[] = {STREAM,
-	                                         {.expect = "GET /api/v1/jobs/7 ",
-	                                          .status = 200,
-	                                          .body = GOT("{\"id\":7,\"state\":\"PENDING\",\"attempt\":0,\"position\":2,\"output_path\":\"out\","
-	                                                      "\"reason\":{\"code\":\"Resources\",\"params\":{\"asked\":4,\"free\":1,\"suit\":8}}}"),
-	                                          .acts = acts},
-	                                         {0}};
+	static const struct fake_step steps[] = {
+		STREAM,
+		{.expect = "GET /api/v1/jobs/7 ",
+	         .status = 200,
+	         .body = GOT("{\"id\":7,\"state\":\"PENDING\",\"attempt\":0,\"position\":2,\"output_path\":\"out\","
+	                     "\"reason\":{\"code\":\"Resources\",\"params\":{\"asked\":4,\"free\":1,\"suit\":8}}}"),
+	         .acts = acts},
+		{0}};
 	char *out;
 	char *err;
 
 	assert_int_equal(run_in(steps, words, &out, &err, NULL), 0);
 	assert_string_equal(out, "line\n");
-	assert_string_equal(err, "-- job 7 waits, #2 in the queue: 4 GPUs asked, 1 of 8 free; Ctrl-C leaves it in the queue --\n"
-	                         "-- job 7 started on GPU 0,1 --\n"
-	                         "-- job 7 failed with exit code 3 --\n");
+	assert_string_equal(
+		err, "-- job 7 waits, #2 in the queue: 4 GPUs asked, 1 of 8 free; Ctrl-C leaves it in the queue --\n"
+		     "-- job 7 started on GPU 0,1 --\n"
+		     "-- job 7 failed with exit code 3 --\n");
 	free(out);
 	free(err);
 }
@@ -208,7 +230,8 @@ static void test_logs_follow_from_the_queue_on(void **state)
 static void test_logs_of_a_job_without_any(void **state)
 {
 	char *words[] = {(char *)"logs", (char *)"7", NULL};
-	static const struct fake_step steps[] = {{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL)}, {0}};
+	static const struct fake_step steps[] = {
+		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL)}, {0}};
 	char *err;
 
 	assert_int_equal(run_in(steps, words, NULL, &err, NULL), BERTH_EXIT_FAILED);
@@ -278,7 +301,8 @@ static void await_request(const struct fake *fake, const char *word)
 static void test_ctrl_c_cancels_and_waits_for_the_end(void **state)
 {
 	static const struct fake_act begin[] = {{.wait_ms = 5, .append = "working\n", .events = EVENT(RUNNING)}, {0}};
-	static const struct fake_act finish[] = {{.wait_ms = 50, .append = "saved\n", .events = EVENT(ENDED("CANCELLED", ",\"exit_code\":0"))}, {0}};
+	static const struct fake_act finish[] = {
+		{.wait_ms = 50, .append = "saved\n", .events = EVENT(ENDED("CANCELLED", ",\"exit_code\":0"))}, {0}};
 	static const struct fake_step steps[] = {
 		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
 		STREAM,
@@ -304,11 +328,12 @@ static void test_ctrl_c_cancels_and_waits_for_the_end(void **state)
 
 static void test_ctrl_c_twice_leaves_at_once(void **state)
 {
-	static const struct fake_step steps[] = {{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
-	                                         STREAM,
-	                                         {.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL)},
-	                                         {.expect = "POST /api/v1/jobs/7/cancel", .status = 200, .body = GOT(RUNNING)},
-	                                         {0}};
+	static const struct fake_step steps[] = {
+		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
+		STREAM,
+		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL)},
+		{.expect = "POST /api/v1/jobs/7/cancel", .status = 200, .body = GOT(RUNNING)},
+		{0}};
 	struct child child;
 
 	start_child(&child, steps, run_words);
@@ -322,11 +347,12 @@ static void test_ctrl_c_twice_leaves_at_once(void **state)
 
 static void test_a_reader_that_leaves_cancels_the_job(void **state)
 {
-	static const struct fake_step steps[] = {{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
-	                                         STREAM,
-	                                         {.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL)},
-	                                         {.expect = "POST /api/v1/jobs/7/cancel", .status = 200, .body = GOT(RUNNING)},
-	                                         {0}};
+	static const struct fake_step steps[] = {
+		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
+		STREAM,
+		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL)},
+		{.expect = "POST /api/v1/jobs/7/cancel", .status = 200, .body = GOT(RUNNING)},
+		{0}};
 	struct child child;
 
 	start_child(&child, steps, run_words);
@@ -371,16 +397,16 @@ static void test_wait_knows_every_ending(void **state)
 	char *both[] = {(char *)"wait", (char *)"7,8", (char *)"7", NULL};
 	char *one[] = {(char *)"wait", (char *)"9", NULL};
 	char *short_time[] = {(char *)"wait", (char *)"--timeout", (char *)"1s", (char *)"--json", (char *)"7", NULL};
-	static const struct fake_act end_7[] = {{.wait_ms = 20, .events = EVENT(ENDED("COMPLETED", ",\"exit_code\":0"))}, {0}};
-	static const struct fake_step steps[] = {
-		STREAM,
-		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(RUNNING)},
-		{.expect = "GET /api/v1/jobs/8 ",
-	         .status = 200,
-	         .body = GOT("{\"id\":8,\"state\":\"FAILED\",\"exit_code\":5}"),
-	         .acts = end_7},
-		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(RUNNING)},
-		{0}};
+	static const struct fake_act end_7[] = {
+		{.wait_ms = 20, .events = EVENT(ENDED("COMPLETED", ",\"exit_code\":0"))}, {0}};
+	static const struct fake_step steps[] = {STREAM,
+	                                         {.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(RUNNING)},
+	                                         {.expect = "GET /api/v1/jobs/8 ",
+	                                          .status = 200,
+	                                          .body = GOT("{\"id\":8,\"state\":\"FAILED\",\"exit_code\":5}"),
+	                                          .acts = end_7},
+	                                         {.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(RUNNING)},
+	                                         {0}};
 	struct fake fake;
 	json_t *answer;
 	char *out;

@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/gpus.h"
 #include "cli/job.h"
+#include "cli/several.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 
@@ -152,37 +153,25 @@ int berth_verb_gpus(struct berth_cli *cli)
 /* Operands may be "3", "3,5", UUIDs. */
 static int each_gpu(struct berth_cli *cli, const char *action, const json_t *body, const char *said)
 {
-	BERTH_AUTO_JSON json_t *gpus = json_array();
-	size_t failed = 0;
+	struct berth_several several;
 	int r = BERTH_EXIT_OK;
 
-	for (int i = 0; i < cli->argc; i++) {
-		char *rest = cli->argv[i];
-
-		while (rest) {
+	berth_several_begin(&several, cli);
+	for (int i = 0; i < cli->argc; i++)
+		for (char *rest = cli->argv[i]; rest && r != BERTH_EXIT_UNREACHABLE;) {
 			const char *name = strsep(&rest, ",");
 			BERTH_AUTO_JSON json_t *answer = NULL;
-			int result = berth_ask(cli, "POST", berth_target(cli, "/api/v1/gpus/", name, action), body,
-			                       &answer);
 
-			if (result != BERTH_EXIT_OK) {
-				failed++;
-				r = result;
+			r = berth_ask(cli, "POST", berth_target(cli, "/api/v1/gpus/", name, action), body, &answer);
+			if (r != BERTH_EXIT_OK) {
+				berth_several_failed(&several, r, json_string(name));
 				continue;
 			}
+			berth_several_did(&several, json_object_get(answer, "gpu"));
 			if (!cli->is_json)
 				printf("GPU %s %s\n", name, said);
-			(void)json_array_append(gpus, json_object_get(answer, "gpu") ? json_object_get(answer, "gpu")
-			                                                             : answer);
 		}
-	}
-	if (failed > 0 && json_array_size(gpus) > 0)
-		r = BERTH_EXIT_PARTLY;
-	if (cli->is_json && json_array_size(gpus) > 0) {
-		BERTH_AUTO_JSON json_t *object = json_pack("{s:s, s:O}", "schema", "berth.gpus/1", "gpus", gpus);
-
-		(void)berth_print_json(object);
-	}
+	r = berth_several_end(&several, "berth.gpus/1", "gpus");
 	return fflush(stdout) == EOF ? BERTH_EXIT_FAILED : r;
 }
 

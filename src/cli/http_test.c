@@ -32,8 +32,10 @@ static void test_whole_answers_in_pieces_of_every_size(void **state)
 		{OK "Content-Length: 0\r\n\r\n", "", 200, -1},
 		{"HTTP/1.1 204 No Content\r\n\r\n", "", 204, -1},
 		{"HTTP/1.1 404\nContent-Length: 2\n\n{}", "{}", 404, -1},
-		{OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n", "hello world", 200, -1},
-		{OK "Transfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n", "0123456789", 200, -1},
+		{OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n", "hello world", 200,
+	         -1},
+		{OK "Transfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n", "0123456789", 200,
+	         -1},
 		{"HTTP/1.1 100 Continue\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", "ok", 200, -1},
 		{OK "Berth-Log-Size: 123456789012\r\nContent-Length: 1\r\n\r\nx", "x", 200, 123456789012},
 	};
@@ -149,7 +151,8 @@ static uint64_t next(uint64_t *x)
 
 static void test_random_damage_never_harms(void **state)
 {
-	static const char good[] = OK "Berth-Log-Size: 10\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n";
+	static const char good[] = OK
+		"Berth-Log-Size: 10\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n";
 	uint64_t x = 88172645463325252u;
 	unsigned refused = 0;
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "base/units.h"
-#include "cli/job.h"
+#include "cli/several.h"
 
 static int add(struct berth_cli *cli, const char *word, struct berth_ids *ids)
 {
@@ -46,39 +46,41 @@ int berth_ids_parse(struct berth_cli *cli, int from, struct berth_ids *ret)
 	return r;
 }
 
+static int do_one(struct berth_cli *cli, uint64_t id, const struct berth_call *how, const char *action,
+                  struct berth_reply *ret)
+{
+	struct berth_call call = *how;
+	char target[96];
+
+	(void)snprintf(target, sizeof(target), "/api/v1/jobs/%" PRIu64 "%s", id, action);
+	call.target = target;
+	return berth_call(cli, &call, ret);
+}
+
 int berth_ids_do(struct berth_cli *cli, const struct berth_ids *ids, const struct berth_call *how, const char *action,
                  void (*done)(const json_t *job))
 {
-	BERTH_AUTO_JSON json_t *jobs = json_array();
-	int first = BERTH_EXIT_OK;
+	struct berth_several several;
+	int r = BERTH_EXIT_OK;
 
-	for (size_t i = 0; i < ids->n; i++) {
+	if (ids->n == 1 && cli->is_json) {
 		BERTH_AUTO_REPLY struct berth_reply reply = {0};
-		char target[96];
-		struct berth_call call = *how;
-		int r;
 
-		(void)snprintf(target, sizeof(target), "/api/v1/jobs/%" PRIu64 "%s", ids->id[i], action);
-		call.target = target;
-		r = berth_call(cli, &call, &reply);
+		r = do_one(cli, ids->id[0], how, action, &reply);
+		return r == BERTH_EXIT_OK ? berth_print_json(reply.json) : r;
+	}
+	berth_several_begin(&several, cli);
+	for (size_t i = 0; i < ids->n && r != BERTH_EXIT_UNREACHABLE; i++) {
+		BERTH_AUTO_REPLY struct berth_reply reply = {0};
+
+		r = do_one(cli, ids->id[i], how, action, &reply);
 		if (r != BERTH_EXIT_OK) {
-			first = first ? first : r;
-			if (r == BERTH_EXIT_UNREACHABLE)
-				return json_array_size(jobs) > 0 ? BERTH_EXIT_PARTLY : r;
+			berth_several_failed(&several, r, json_integer((json_int_t)ids->id[i]));
 			continue;
 		}
-		if (cli->is_json && ids->n == 1)
-			return berth_print_json(reply.json);
+		berth_several_did(&several, json_object_get(reply.json, "job"));
 		if (!cli->is_json)
 			done(json_object_get(reply.json, "job"));
-		(void)json_array_append(jobs, json_object_get(reply.json, "job"));
 	}
-	if (json_array_size(jobs) == 0)
-		return first;
-	if (cli->is_json) {
-		BERTH_AUTO_JSON json_t *object = json_pack("{s:s, s:O}", "schema", "berth.jobs/1", "jobs", jobs);
-
-		(void)berth_print_json(object);
-	}
-	return first == BERTH_EXIT_OK ? BERTH_EXIT_OK : BERTH_EXIT_PARTLY;
+	return berth_several_end(&several, "berth.jobs/1", "jobs");
 }

@@ -32,22 +32,30 @@ static void test_exit_codes(void **state)
 		{"{\"state\":\"FAILED\",\"exit_code\":255}", 255, "255:0", "failed with exit code 255"},
 		{"{\"state\":\"FAILED\",\"exit_code\":126}", 126, "126:0", "failed with exit code 126"},
 		{"{\"state\":\"FAILED\",\"exit_code\":null,\"signal\":9}", 137, "0:9", "was ended by signal 9 (KILL)"},
-		{"{\"state\":\"FAILED\",\"exit_code\":null,\"signal\":11}", 139, "0:11", "was ended by signal 11 (SEGV)"},
+		{"{\"state\":\"FAILED\",\"exit_code\":null,\"signal\":11}", 139, "0:11",
+	         "was ended by signal 11 (SEGV)"},
 		{"{\"state\":\"FAILED\",\"exit_code\":null,\"signal\":40}", 168, "0:40", "was ended by signal 40"},
 		{"{\"state\":\"TIMEOUT\",\"exit_code\":0}", 124, "0:0", "was ended by its time limit"},
-		{"{\"state\":\"TIMEOUT\",\"exit_code\":null,\"signal\":15}", 124, "0:15", "was ended by its time limit"},
+		{"{\"state\":\"TIMEOUT\",\"exit_code\":null,\"signal\":15}", 124, "0:15",
+	         "was ended by its time limit"},
 		{"{\"state\":\"CANCELLED\",\"exit_code\":null,\"signal\":null}", 130, "-", "was cancelled"},
 		{"{\"state\":\"CANCELLED\",\"exit_code\":0}", 130, "0:0", "was cancelled"},
-		{"{\"state\":\"OUT_OF_MEMORY\",\"exit_code\":null,\"signal\":9}", 137, "0:9", "was killed: out of memory"},
-		{"{\"state\":\"NODE_FAIL\",\"exit_code\":null,\"signal\":9}", 125, "0:9", "ended because a card it used was lost"},
-		{"{\"state\":\"FAILED\",\"exit_code\":null,\"signal\":null,\"reason\":{\"code\":\"ExitCodeUnknown\",\"params\":{}}}", 125, "-",
-	         "ended, and nobody knows its exit code"},
-		{"{\"state\":\"FAILED\",\"exit_code\":null,\"reason\":{\"code\":\"ExecFailed\",\"params\":{\"errno\":2}}}", 127, "-",
-	         "failed: command could not be run: No such file or directory"},
-		{"{\"state\":\"FAILED\",\"exit_code\":127,\"reason\":{\"code\":\"ExecFailed\",\"params\":{\"errno\":13}}}", 126, "127:0",
-	         "failed: command could not be run: Permission denied"},
-		{"{\"state\":\"FAILED\",\"exit_code\":null,\"reason\":{\"code\":\"OutputFailed\",\"params\":{\"errno\":13}}}", 125, "-",
-	         "failed: cannot open its output: Permission denied"},
+		{"{\"state\":\"OUT_OF_MEMORY\",\"exit_code\":null,\"signal\":9}", 137, "0:9",
+	         "was killed: out of memory"},
+		{"{\"state\":\"NODE_FAIL\",\"exit_code\":null,\"signal\":9}", 125, "0:9",
+	         "ended because a card it used was lost"},
+		{"{\"state\":\"FAILED\",\"exit_code\":null,\"signal\":null,\"reason\":{\"code\":\"ExitCodeUnknown\","
+	         "\"params\":{}}}",
+	         125, "-", "ended, and nobody knows its exit code"},
+		{"{\"state\":\"FAILED\",\"exit_code\":null,\"reason\":{\"code\":\"ExecFailed\",\"params\":{\"errno\":2}"
+	         "}}",
+	         127, "-", "failed: command could not be run: No such file or directory"},
+		{"{\"state\":\"FAILED\",\"exit_code\":127,\"reason\":{\"code\":\"ExecFailed\",\"params\":{\"errno\":13}"
+	         "}}",
+	         126, "127:0", "failed: command could not be run: Permission denied"},
+		{"{\"state\":\"FAILED\",\"exit_code\":null,\"reason\":{\"code\":\"OutputFailed\",\"params\":{\"errno\":"
+	         "13}}}",
+	         125, "-", "failed: cannot open its output: Permission denied"},
 		{"{\"state\":\"FAILED\",\"exit_code\":0}", 125, "0:0", "failed with exit code 0"},
 		{"{\"state\":\"FAILED\",\"exit_code\":999,\"signal\":999}", 125, "999:999", "was ended by signal 999"},
 	};
@@ -98,7 +106,8 @@ static void test_whether_a_command_has_run(void **state)
 
 static void test_unknown_is_not_zero(void **state)
 {
-	BERTH_AUTO_JSON json_t *job = parse("{\"a\":null,\"b\":-1,\"c\":\"7\",\"d\":0,\"e\":1.5,\"t\":null,\"u\":\"soon\"}");
+	BERTH_AUTO_JSON json_t *job = parse(
+		"{\"a\":null,\"b\":-1,\"c\":\"7\",\"d\":0,\"e\":1.5,\"t\":null,\"u\":\"soon\"}");
 	static const char *const unknown[] = {"a", "b", "c", "e", "missing"};
 	uint64_t number = 77;
 
@@ -115,8 +124,12 @@ static void test_unknown_is_not_zero(void **state)
 
 static void test_moments_go_there_and_back(void **state)
 {
-	static const char *const bad[] = {"", "2023-11-14", "2023-11-14T22:13:20.1+00:00", "2023-11-14T22:13:20.1234+00:00",
-	                                  "2023-11-14T22:13:20.123+0000", "2023-13-14T22:13:20.123+00:00",
+	static const char *const bad[] = {"",
+	                                  "2023-11-14",
+	                                  "2023-11-14T22:13:20.1+00:00",
+	                                  "2023-11-14T22:13:20.1234+00:00",
+	                                  "2023-11-14T22:13:20.123+0000",
+	                                  "2023-13-14T22:13:20.123+00:00",
 	                                  "2023-11-14T22:13:20.123+00:00 and much more than a moment has"};
 	char buf[BERTH_FORMAT_MAX];
 	uint64_t ms = 0;
@@ -138,16 +151,19 @@ static void test_reasons_in_words(void **state)
 		const char *reason, *words;
 	} cases[] = {
 		{"{\"code\":\"None\",\"params\":{}}", ""},
-		{"{\"code\":\"Resources\",\"params\":{\"asked\":4,\"free\":1,\"suit\":8}}", "4 GPUs asked, 1 of 8 free"},
+		{"{\"code\":\"Resources\",\"params\":{\"asked\":4,\"free\":1,\"suit\":8}}",
+	         "4 GPUs asked, 1 of 8 free"},
 		{"{\"code\":\"Resources\",\"params\":{\"asked\":1,\"free\":0,\"suit\":8}}", "1 GPU asked, 0 of 8 free"},
 		{"{\"code\":\"Priority\",\"params\":{\"job\":12}}", "would delay job 12, which is ahead"},
-		{"{\"code\":\"BeginTime\",\"params\":{\"begin_at\":\"2023-11-14T23:00:00.000+00:00\"}}", "begins at 23:00"},
+		{"{\"code\":\"BeginTime\",\"params\":{\"begin_at\":\"2023-11-14T23:00:00.000+00:00\"}}",
+	         "begins at 23:00"},
 		{"{\"code\":\"BackOff\",\"params\":{\"retry_at\":\"2023-11-14T22:15:00.000+00:00\",\"failures\":1}}",
 	         "failed 1 time, again at 22:15"},
 		{"{\"code\":\"TimeLimit\",\"params\":{\"limit_ms\":3600000}}", "reached its limit of 1:00:00"},
 		{"{\"code\":\"GpuTooSmall\",\"params\":{\"asked_bytes\":107374182400,\"most_bytes\":85899345920}}",
 	         "100 GB of GPU memory asked; the most is 80 GB"},
-		{"{\"code\":\"NoSuchIndex\",\"params\":{\"asked_indexes\":[9,11],\"known_indexes\":[0,1]}}", "GPU 9,11 asked; there are 0,1"},
+		{"{\"code\":\"NoSuchIndex\",\"params\":{\"asked_indexes\":[9,11],\"known_indexes\":[0,1]}}",
+	         "GPU 9,11 asked; there are 0,1"},
 		{"{\"code\":\"DeviceFailed\",\"params\":{\"uuid\":\"GPU-1\",\"index\":3}}", "lost GPU 3"},
 		{"{\"code\":\"DeviceFailed\",\"params\":{\"uuid\":null,\"index\":null}}", "lost GPU ?"},
 		{"{\"code\":\"Resources\",\"params\":{}}", "? GPUs asked, ? of ? free"},

@@ -12,6 +12,23 @@ const struct berth_option berth_logs_options[] = {
 	{0},
 };
 
+/* What is there now, as one object. */
+static int dump_json(struct berth_cli *cli, struct berth_tail *tail)
+{
+	BERTH_AUTO_TEXT struct berth_text text = {0};
+	BERTH_AUTO_JSON json_t *object = NULL;
+
+	while (berth_tail_fill(tail, true)) {
+		berth_tail_clean(tail->buf, tail->n, &text);
+		tail->at = tail->n;
+	}
+	if (text.is_failed)
+		return berth_complain_memory(cli);
+	object = json_pack("{s:s, s:I, s:i, s:s}", "schema", "berth.log/1", "id", (json_int_t)tail->id, "offset", 0,
+	                   "text", berth_text_str(&text));
+	return berth_print_json(object);
+}
+
 /* What is there now, to stdout. */
 static int dump(struct berth_cli *cli, struct berth_tail *tail)
 {
@@ -47,14 +64,15 @@ static int print_now(struct berth_cli *cli, uint64_t id)
 	if (berth_tail_init(&tail, cli, id, STDOUT_FILENO) < 0)
 		return berth_complain_memory(cli);
 	berth_tail_open(&tail, berth_json_text(job, "output_path"));
-	r = dump(cli, &tail);
+	tail.is_json = cli->is_json;
+	r = cli->is_json ? dump_json(cli, &tail) : dump(cli, &tail);
 	berth_tail_fini(&tail);
 	return r;
 }
 
 int berth_verb_logs(struct berth_cli *cli)
 {
-	const struct berth_follow_mode mode = {.out = STDOUT_FILENO};
+	const struct berth_follow_mode mode = {.is_json = cli->is_json, .out = STDOUT_FILENO};
 	BERTH_AUTO_JSON json_t *job = NULL;
 	BERTH_AUTO_TEXT struct berth_text outcome = {0};
 	struct berth_ids ids;

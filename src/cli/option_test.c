@@ -39,12 +39,14 @@ static void parse(struct parsed *p, char *words, bool stop_early)
 	while (words)
 		p->argv[p->argc++] = strsep(&words, " ");
 	berth_given_init(&p->given, tables);
-	p->r = berth_given_parse(&p->given, p->argc, p->argv, "", stop_early, &p->arena, &p->operand, &p->has_dashes, &p->help, &p->err);
+	p->r = berth_given_parse(&p->given, p->argc, p->argv, "", stop_early, &p->arena, &p->operand, &p->has_dashes,
+	                         &p->help, &p->err);
 }
 
 static void test_every_form_of_an_option(void **state)
 {
-	static const char *const forms[] = {"-t 2h", "-t2h", "--time 2h", "--time=2h", "-Ht2h", "--hold --time=2h", "-t 2h -t 2h"};
+	static const char *const forms[] = {"-t 2h",      "-t2h", "--time 2h", "--time=2h", "-Ht2h", "--hold --time=2h",
+	                                    "-t 2h -t 2h"};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		char words[64];
@@ -146,7 +148,8 @@ static void test_where_it_stood(void **state)
 	berth_given_init(&given, tables);
 	assert_int_equal(berth_given_set(&given, "time", "2h", "a.sh line 3", &err), 0);
 	assert_int_equal(berth_given_set(&given, "tiem", "2h", "a.sh line 3", &err), -ENOENT);
-	assert_int_equal(berth_given_set(&given, "time", "2h", "a.sh line 4", &err), 0); /* the same again is no contradiction */
+	assert_int_equal(berth_given_set(&given, "time", "2h", "a.sh line 4", &err),
+	                 0); /* the same again is no contradiction */
 	assert_int_equal(berth_given_set(&given, "time", "3h", "a.sh line 5", &err), -EINVAL);
 	assert_string_equal(err.text, "--time is given twice, on a.sh line 4 and on a.sh line 5; only one can hold");
 	assert_string_equal(berth_given_name(&given, "time", &arena), "--time (a.sh line 4)");

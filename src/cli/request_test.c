@@ -78,10 +78,14 @@ static void test_every_option_and_its_field(void **state)
 	assert_job("--grace 60s --requeue 3", "{\"grace_ms\":60000,\"requeue\":3," SPEC "}");
 	assert_job("--grace 0", "{\"grace_ms\":0," SPEC "}");
 	assert_job("-H", "{\"hold\":true," SPEC "}");
-	assert_job("-o %j.out -e %j.err", "{\"spec\":{\"env\":[\"PATH=/bin\"],\"error\":\"%j.err\",\"output\":\"%j.out\"}}");
-	assert_job("--checkpoint-signal USR1@120", "{\"spec\":{\"env\":[\"PATH=/bin\"],\"warn_ms\":120000,\"warn_signal\":10}}");
-	assert_job("--checkpoint-signal SIGTERM@2m", "{\"spec\":{\"env\":[\"PATH=/bin\"],\"warn_ms\":120000,\"warn_signal\":15}}");
-	assert_job("--checkpoint-signal 12", "{\"spec\":{\"env\":[\"PATH=/bin\"],\"warn_ms\":60000,\"warn_signal\":12}}");
+	assert_job("-o %j.out -e %j.err",
+	           "{\"spec\":{\"env\":[\"PATH=/bin\"],\"error\":\"%j.err\",\"output\":\"%j.out\"}}");
+	assert_job("--checkpoint-signal USR1@120",
+	           "{\"spec\":{\"env\":[\"PATH=/bin\"],\"warn_ms\":120000,\"warn_signal\":10}}");
+	assert_job("--checkpoint-signal SIGTERM@2m",
+	           "{\"spec\":{\"env\":[\"PATH=/bin\"],\"warn_ms\":120000,\"warn_signal\":15}}");
+	assert_job("--checkpoint-signal 12",
+	           "{\"spec\":{\"env\":[\"PATH=/bin\"],\"warn_ms\":60000,\"warn_signal\":12}}");
 	assert_job("--sim-load 0:10:2G", "{\"spec\":{\"env\":[\"PATH=/bin\"],\"sim_load\":\"0:10:2G\"}}");
 }
 
@@ -92,10 +96,11 @@ static void test_time_limits(void **state)
 		const char *time;
 		json_int_t ms; /* -1 = unlimited; -2 = refused */
 	} cases[] = {
-		{"30", 1800000},     {"30:00", 1800000}, {"1:30", 90000},   {"0:30", 30000},       {"2-12", 216000000},
-		{"1-00:00", 86400000}, {"0", -2},        {"-1", -2},        {"1h", 3600000},       {"99999999999", -2},
-		{"1:60", -2},        {"24:00:00", 86400000}, {"UNLIMITED", -1}, {"unlimited", -1}, {"2h30m", 9000000},
-		{"1d", 86400000},    {"0:00", -2},       {"forever", -2},   {"1.5h", -2},          {"2-12x", -2},
+		{"30", 1800000},     {"30:00", 1800000},    {"1:30", 90000},    {"0:30", 30000},
+		{"2-12", 216000000}, {"1-00:00", 86400000}, {"0", -2},          {"-1", -2},
+		{"1h", 3600000},     {"99999999999", -2},   {"1:60", -2},       {"24:00:00", 86400000},
+		{"UNLIMITED", -1},   {"unlimited", -1},     {"2h30m", 9000000}, {"1d", 86400000},
+		{"0:00", -2},        {"forever", -2},       {"1.5h", -2},       {"2-12x", -2},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -134,7 +139,8 @@ static void test_what_is_refused(void **state)
 		{"--gpu-index 3,", "error: --gpu-index: a card's number must be a whole number, not \"\"\n"},
 		{"--gpu-index any", "error: --gpu-index: a card's number must be a whole number, not \"any\"\n"},
 		{"--gpu-mem 0", "error: --gpu-mem: \"0\" is no memory of a card\n"},
-		{"--gpu-mem lots", "error: --gpu-mem: \"lots\" is no size; write 512M, 10G, 1.5GiB or a number of bytes\n"},
+		{"--gpu-mem lots",
+	         "error: --gpu-mem: \"lots\" is no size; write 512M, 10G, 1.5GiB or a number of bytes\n"},
 		{"-p P3", "error: --priority: \"P3\" is no priority; write P0 (urgent), P1 or P2 (ordinary)\n"},
 		{"-p high", "error: --priority: \"high\" is no priority; write P0 (urgent), P1 or P2 (ordinary)\n"},
 		{"--name=", "error: --name: a name must not be empty\n"},
@@ -145,9 +151,12 @@ static void test_what_is_refused(void **state)
 		{"--grace 30", "error: --grace: 30 of what? write 30s or 30m\n"},
 		{"--grace UNLIMITED", "error: --grace: the time to stop cannot be unlimited\n"},
 		{"--requeue often", "error: --requeue: how often to run again must be a whole number, not \"often\"\n"},
-		{"--checkpoint-signal SIGFOO", "error: --checkpoint-signal: there is no signal \"SIGFOO\"; write USR1@120 or TERM@60\n"},
-		{"--checkpoint-signal USR1@", "error: --checkpoint-signal: the seconds before the end must be a whole number, not \"\"\n"},
-		{"--export =x", "error: --export: \"=x\" names no variable; write ALL, NONE, NAME or NAME=VALUE, with commas\n"},
+		{"--checkpoint-signal SIGFOO",
+	         "error: --checkpoint-signal: there is no signal \"SIGFOO\"; write USR1@120 or TERM@60\n"},
+		{"--checkpoint-signal USR1@",
+	         "error: --checkpoint-signal: the seconds before the end must be a whole number, not \"\"\n"},
+		{"--export =x",
+	         "error: --export: \"=x\" names no variable; write ALL, NONE, NAME or NAME=VALUE, with commas\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -190,7 +199,8 @@ static void test_directories_are_seen_from_here(void **state)
 	free(said);
 	absolute = make("-D /data", &said);
 	free(said);
-	(void)snprintf(expected, sizeof(expected), "%s/sub/dir", json_string_value(json_object_get(json_object_get(here, "spec"), "cwd")));
+	(void)snprintf(expected, sizeof(expected), "%s/sub/dir",
+	               json_string_value(json_object_get(json_object_get(here, "spec"), "cwd")));
 	assert_string_equal(json_string_value(json_object_get(json_object_get(below, "spec"), "cwd")), expected);
 	assert_string_equal(json_string_value(json_object_get(json_object_get(absolute, "spec"), "cwd")), "/data");
 	json_decref(here);
@@ -201,8 +211,9 @@ static void test_directories_are_seen_from_here(void **state)
 static void test_line_over_variables_over_script(void **state)
 {
 	static char *const none[] = {(char *)"-t", (char *)"3h", NULL};
-	static char *const variables[] = {(char *)"BERTH_SUBMIT_TIME=2h", (char *)"BERTH_SUBMIT_GPU_MEM=2G", (char *)"BERTH_SUBMIT_HOLD=no",
-	                                  (char *)"BERTH_SUBMIT_TIEM=1h", (char *)"BERTH_GPUS=8", NULL};
+	static char *const variables[] = {(char *)"BERTH_SUBMIT_TIME=2h", (char *)"BERTH_SUBMIT_GPU_MEM=2G",
+	                                  (char *)"BERTH_SUBMIT_HOLD=no", (char *)"BERTH_SUBMIT_TIEM=1h",
+	                                  (char *)"BERTH_GPUS=8",         NULL};
 	static const struct berth_option *const tables[] = {berth_request_options, berth_launch_options, NULL};
 	struct berth_given script;
 	struct berth_given given;
@@ -281,8 +292,10 @@ static void assert_change(char *const *words, const char *expected)
 
 static void test_changes_of_a_job_that_exists(void **state)
 {
-	char *const any[] = {(char *)"--gpu-index", (char *)"any", (char *)"--gpu-mem=any", (char *)"--gpu-model=any", NULL};
-	char *const some[] = {(char *)"--gpu-index", (char *)"1,2", (char *)"-t", (char *)"UNLIMITED", (char *)"-p", (char *)"P1", NULL};
+	char *const any[] = {(char *)"--gpu-index", (char *)"any", (char *)"--gpu-mem=any", (char *)"--gpu-model=any",
+	                     NULL};
+	char *const some[] = {(char *)"--gpu-index", (char *)"1,2", (char *)"-t", (char *)"UNLIMITED",
+	                      (char *)"-p",          (char *)"P1",  NULL};
 	char *const none[] = {NULL};
 
 	assert_change(any, "{\"gpu_index\":null,\"gpu_mem_bytes\":null,\"gpu_model\":null}");
@@ -297,9 +310,13 @@ static void test_no_option_is_without_effect(void **state)
 	static const struct {
 		const char *name, *value;
 	} values[] = {
-		{"gpus", "2"},      {"gpu-index", "1"},  {"gpu-mem", "1G"},       {"time", "1h"},    {"priority", "P0"},
-		{"name", "x"},      {"grace", "5s"},     {"requeue", "2"},        {"begin", "now"},  {"output", "o"},
-		{"error", "e"},     {"chdir", "/x"},     {"export", "A=b"},       {"checkpoint-signal", "INT"},
+		{"gpus", "2"},      {"gpu-index", "1"},
+		{"gpu-mem", "1G"},  {"time", "1h"},
+		{"priority", "P0"}, {"name", "x"},
+		{"grace", "5s"},    {"requeue", "2"},
+		{"begin", "now"},   {"output", "o"},
+		{"error", "e"},     {"chdir", "/x"},
+		{"export", "A=b"},  {"checkpoint-signal", "INT"},
 		{"hold", ""},       {"sim-load", "0:1:1G"},
 	};
 	char *said;
@@ -316,7 +333,8 @@ static void test_no_option_is_without_effect(void **state)
 			while (i < sizeof(values) / sizeof(values[0]) && strcmp(values[i].name, option->name) != 0)
 				i++;
 			assert_true(i < sizeof(values) / sizeof(values[0]));
-			(void)snprintf(words, sizeof(words), "--%s%s%s", option->name, option->value ? "=" : "", values[i].value);
+			(void)snprintf(words, sizeof(words), "--%s%s%s", option->name, option->value ? "=" : "",
+			               values[i].value);
 			job = make(words, &said);
 			assert_non_null(job);
 			assert_false(json_equal(job, plain));

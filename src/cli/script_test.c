@@ -63,13 +63,13 @@ static int parse(struct berth_cli *cli, const char *text, struct berth_script *r
 static void test_option_lines(void **state)
 {
 	static const char text[] = "#!/bin/bash\n"
-	                           "# a comment\n"
-	                           "\n"
-	                           "#BERTH --gpus 2 --gpu-mem=40G # two of them\n"
-	                           "##BERTH --time 1h\n"
-	                           "#BERTHA --time 2h\n"
-	                           "#BERTH\t-J 'my job' --hold\n"
-	                           "echo hello\n";
+				   "# a comment\n"
+				   "\n"
+				   "#BERTH --gpus 2 --gpu-mem=40G # two of them\n"
+				   "##BERTH --time 1h\n"
+				   "#BERTHA --time 2h\n"
+				   "#BERTH\t-J 'my job' --hold\n"
+				   "echo hello\n";
 	struct berth_script script = {0};
 	struct berth_cli cli;
 	char *said;
@@ -93,12 +93,13 @@ static void test_what_is_not_carried_out_is_said(void **state)
 	struct berth_cli cli;
 	char *said;
 
-	assert_int_equal(parse(&cli, "#!/bin/sh\n#SBATCH --gres=gpu:2\n#BERTH -G 1\ntrue\n#BERTH -t 1h\n#SBATCH -t 5\n", &script, &said),
+	assert_int_equal(parse(&cli, "#!/bin/sh\n#SBATCH --gres=gpu:2\n#BERTH -G 1\ntrue\n#BERTH -t 1h\n#SBATCH -t 5\n",
+	                       &script, &said),
 	                 0);
-	assert_string_equal(said,
-	                    "warning: train.sh line 2: \"#SBATCH --gres=gpu:2\" is not carried out: this version reads #BERTH lines "
-	                    "only, #SBATCH comes with a later one\n"
-	                    "warning: train.sh line 5: #BERTH below the first command is not read; move it up\n");
+	assert_string_equal(said, "warning: train.sh line 2: \"#SBATCH --gres=gpu:2\" is not carried out: this version "
+	                          "reads #BERTH lines "
+	                          "only, #SBATCH comes with a later one\n"
+	                          "warning: train.sh line 5: #BERTH below the first command is not read; move it up\n");
 	assert_string_equal(berth_given_value(&script.given, "gpus"), "1");
 	assert_false(berth_given_has(&script.given, "time"));
 	free(said);
@@ -110,7 +111,8 @@ static void test_lines_and_files_that_are_refused(void **state)
 	static const struct {
 		const char *text, *said;
 	} cases[] = {
-		{"#!/bin/sh\n#BERTH --tiem 1h\n", "error: train.sh line 2: there is no option --tiem\n  Did you mean --time?\n"},
+		{"#!/bin/sh\n#BERTH --tiem 1h\n",
+	         "error: train.sh line 2: there is no option --tiem\n  Did you mean --time?\n"},
 		{"#!/bin/sh\n#BERTH --dry-run\n", "error: train.sh line 2: there is no option --dry-run\n"},
 		{"#!/bin/sh\n\n#BERTH -t 1h\n#BERTH --time 2h\n",
 	         "error: --time is given twice, on train.sh line 3 and on train.sh line 4; only one can hold\n"},
@@ -118,12 +120,16 @@ static void test_lines_and_files_that_are_refused(void **state)
 		{"#!/bin/sh\n#BERTH 2 -t 1h\n",
 	         "error: train.sh line 2: \"2\" is no option\n  Only options stand on #BERTH lines.\n"},
 		{"#!/bin/sh\n#BERTH -J 'open\n", "error: train.sh line 2: a quote is not closed\n"},
-		{"echo hello\n", "error: train.sh does not start with #!\n  Its first line must name the program that runs it, as in  "
-	                         "#!/bin/bash\n  A command is submitted with -- before it:  berth submit -- COMMAND\n"},
-		{"", "error: train.sh does not start with #!\n  Its first line must name the program that runs it, as in  "
-	             "#!/bin/bash\n  A command is submitted with -- before it:  berth submit -- COMMAND\n"},
-		{"#!/bin/sh\r\ntrue\r\n", "error: train.sh has DOS line ends\n  Take them out:  sed -i 's/\\r$//' FILE\n"},
-		{"#!/bin/sh\necho \xc4\xe3\n", "error: train.sh is not UTF-8 text\n  Convert it:  iconv -f GB18030 -t UTF-8 OLD > NEW\n"},
+		{"echo hello\n",
+	         "error: train.sh does not start with #!\n  Its first line must name the program that runs it, as in  "
+	         "#!/bin/bash\n  A command is submitted with -- before it:  berth submit -- COMMAND\n"},
+		{"",
+	         "error: train.sh does not start with #!\n  Its first line must name the program that runs it, as in  "
+	         "#!/bin/bash\n  A command is submitted with -- before it:  berth submit -- COMMAND\n"},
+		{"#!/bin/sh\r\ntrue\r\n",
+	         "error: train.sh has DOS line ends\n  Take them out:  sed -i 's/\\r$//' FILE\n"},
+		{"#!/bin/sh\necho \xc4\xe3\n",
+	         "error: train.sh is not UTF-8 text\n  Convert it:  iconv -f GB18030 -t UTF-8 OLD > NEW\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -163,7 +169,9 @@ static void test_files_are_read_and_named(void **state)
 	assert_int_equal(berth_script_read(&cli, fake.dir, &script), BERTH_EXIT_USAGE);
 	assert_int_equal(berth_script_read(&cli, "/proc/self/exe", &script), BERTH_EXIT_USAGE);
 	said = fake_capture_end(&capture);
-	assert_non_null(strstr(said, "cannot read the script no-such-script: No such file or directory\n  A command is submitted with --"));
+	assert_non_null(strstr(
+		said,
+		"cannot read the script no-such-script: No such file or directory\n  A command is submitted with --"));
 	assert_non_null(strstr(said, ": Is a directory"));
 	free(said);
 	fake_cli_end(&cli);

@@ -136,8 +136,8 @@ static int submit(struct berth_cli *cli, bool is_dry, json_t **ret)
 	return r;
 }
 
-/* Why it waits and until when at most, from a job of the answer; nothing when it starts at once. Added to text. */
-static void add_outlook(const json_t *job, struct berth_text *text)
+/* That it starts now, or why it waits and until when at most, from a job of the answer. Added to text. */
+static void add_outlook(const json_t *job, bool is_dry, struct berth_text *text)
 {
 	const uint64_t now_ms = berth_clock_wall_ms();
 	const json_t *start = json_object_get(job, "predicted_start");
@@ -146,10 +146,10 @@ static void add_outlook(const json_t *job, struct berth_text *text)
 	uint64_t latest_ms;
 
 	if (strcmp(code, "Starting") == 0 || strcmp(code, "None") == 0) {
-		berth_text_add(text, "starts now");
+		berth_text_add(text, is_dry ? "would start now" : "starts now");
 		return;
 	}
-	berth_text_add(text, "waits: ");
+	berth_text_add(text, is_dry ? "would wait: " : "waits: ");
 	berth_reason_words(json_object_get(job, "reason"), now_ms, text);
 	if (berth_json_moment(start, "latest", &latest_ms))
 		berth_text_addf(text, "; starts at %s at the latest",
@@ -169,7 +169,7 @@ static int print_submitted(struct berth_cli *cli, const json_t *answer)
 		return printf("%" PRIu64 "\n", id) < 0 || fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
 	printf("Submitted job %" PRIu64 "\n", id);
 	if (isatty(STDOUT_FILENO)) {
-		add_outlook(job, &outlook);
+		add_outlook(job, false, &outlook);
 		printable = berth_utf8_printable(outlook.at ? outlook.at : "", 0);
 		printf("  it %s\n  follow it:  berth logs -f %" PRIu64 "     ask why it waits:  berth why %" PRIu64
 		       "\n",
@@ -192,7 +192,7 @@ static int print_verdict(struct berth_cli *cli, const json_t *answer)
 	if (is_now)
 		berth_text_add(&text, "would start now");
 	else
-		add_outlook(job, &text);
+		add_outlook(job, true, &text);
 	if (berth_json_number(job, "charge_gpu_ms", &charge_ms))
 		berth_text_addf(&text, "; charges at most %" PRIu64 ".%" PRIu64 " GPU-h", charge_ms / 3600000,
 		                charge_ms % 3600000 / 360000);
@@ -201,13 +201,23 @@ static int print_verdict(struct berth_cli *cli, const json_t *answer)
 	return fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
 }
 
+/* Is the exit code all there is to say? On a terminal a failure is said too, since nobody sees codes there. */
+static bool is_told_by_code(const json_t *job)
+{
+	const char *state = berth_json_text(job, "state");
+
+	if (strcmp(state, "COMPLETED") == 0)
+		return true;
+	return strcmp(state, "FAILED") == 0 && json_is_integer(json_object_get(job, "exit_code")) &&
+	       !isatty(STDERR_FILENO);
+}
+
 /* Follow to the end, say what the exit code alone does not, and return the job's code. */
 static int follow_to_end(struct berth_cli *cli, uint64_t id, const struct berth_follow_mode *mode)
 {
 	BERTH_AUTO_JSON json_t *job = NULL;
 	BERTH_AUTO_JSON json_t *object = NULL;
 	BERTH_AUTO_TEXT struct berth_text outcome = {0};
-	const char *state;
 	int r = berth_follow(cli, id, mode, &job);
 
 	if (r != BERTH_EXIT_OK)
@@ -216,9 +226,7 @@ static int follow_to_end(struct berth_cli *cli, uint64_t id, const struct berth_
 		object = json_pack("{s:s, s:O}", "schema", "berth.job/1", "job", job);
 		(void)berth_print_json(object);
 	}
-	state = berth_json_text(job, "state");
-	if (strcmp(state, "COMPLETED") != 0 && (isatty(STDERR_FILENO) || strcmp(state, "FAILED") != 0 ||
-	                                        !json_is_integer(json_object_get(job, "exit_code")))) {
+	if (!is_told_by_code(job)) {
 		berth_job_outcome(job, &outcome);
 		berth_say("job %" PRIu64 " %s", id, outcome.at ? outcome.at : "");
 	}

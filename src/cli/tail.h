@@ -16,6 +16,7 @@ struct berth_tail {
 	struct berth_cli *cli; /* borrowed */
 	uint64_t id;           /* job, for asking the daemon; 0 = do not ask */
 	int out;               /* where it goes; borrowed */
+	bool is_json;          /* to stdout, as one berth.log/1 object a piece */
 	int fd;                /* owned: the file; -1 = not open */
 	bool is_asking;        /* the daemon is asked for it */
 	uint64_t offset;       /* in the file: what has been read */
@@ -34,5 +35,7 @@ void berth_tail_open(struct berth_tail *tail, const char *path);
 bool berth_tail_fill(struct berth_tail *tail, bool force);
 /* Write a piece, after poll said that out takes some. 0, or -errno (-EPIPE: nobody reads any more). */
 BERTH_MUST_USE int berth_tail_write(struct berth_tail *tail);
+/* n bytes as JSON can carry them: what is no UTF-8 becomes U+FFFD, a NUL U+2400. Added to text. */
+void berth_tail_clean(const char *bytes, size_t n, struct berth_text *text);
 void berth_tail_fini(struct berth_tail *tail);
 #endif

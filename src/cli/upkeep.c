@@ -67,7 +67,6 @@ static int check_as_json(struct berth_cli *cli, const char *program, char *const
 {
 	BERTH_AUTO_TEXT struct berth_text words = {0};
 	BERTH_AUTO_JSON json_t *object = NULL;
-	BERTH_AUTO_FREE char *printable = NULL;
 	int status = 0;
 	int r = berth_program_capture(program, argv, &words, &status);
 

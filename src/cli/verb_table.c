@@ -19,11 +19,11 @@ static const char run_more[] =
 	"  berth run -G 1 -- nvidia-smi\n";
 static const char sim_more[] =
 	"WHAT is one of:\n"
-	"  util PERCENT | util auto    show this utilisation, whatever runs | show what the jobs declare\n"
-	"  mem SIZE | mem auto         the same for used memory\n"
-	"  lost                        the card falls off the bus\n"
-	"  hang SECONDS                the next reading of the card hangs so long\n"
-	"  recover                     neither lost nor hanging any more\n";
+	"  util PERCENT   show this utilisation, whatever runs; util auto: what jobs say\n"
+	"  mem SIZE       show this used memory; mem auto: what jobs say\n"
+	"  lost           the card falls off the bus\n"
+	"  hang SECONDS   the next reading of the card hangs so long\n"
+	"  recover        neither lost nor hanging any more\n";
 
 const struct berth_verb berth_verbs[] = {
 	{"run", "[--] COMMAND...", "run a command on GPUs and follow it to its end", berth_verb_run, 1, ANY,
