@@ -44,14 +44,6 @@ static json_t *parse(const struct berth_answer *answer, const char *schema)
 	return root;
 }
 
-static json_t *get(struct berth_fixture *fixture, const char *path, const char *schema)
-{
-	BERTH_AUTO_ANSWER struct berth_answer answer = berth_ask_unix(fixture, "GET", path, "", NULL);
-
-	assert_int_equal(answer.status, 200);
-	return parse(&answer, schema);
-}
-
 static struct berth_answer post(struct berth_fixture *fixture, const char *path, const char *body)
 {
 	return berth_ask_unix(fixture, "POST", path, "", body);
