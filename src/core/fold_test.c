@@ -300,6 +300,46 @@ static void test_the_end_is_when_the_shim_saw_it(void **state)
 	stage_close(&stage);
 }
 
+static void test_a_stop_is_taken_once(void **state)
+{
+	struct berth_fact fact;
+	struct stage stage;
+
+	stage_open(&stage, 1);
+	stage_submit(&stage, 1, STAGE_MINUTE);
+	stage_settle(&stage);
+	berth_fact_init(&fact, BERTH_FACT_STOP_ASKED);
+	fact.u.stop = (struct berth_fact_stop){ .job = 1, .attempt = 1, .deadline_ms = stage.now_ms + 5 };
+	assert_int_equal(stage_fold(&stage, &fact), -EINVAL); /* without a cause */
+	fact.u.stop.cause = BERTH_STOP_PREEMPT;
+	assert_int_equal(stage_fold(&stage, &fact), 0);
+	fact.u.stop.cause = BERTH_STOP_CANCEL;
+	fact.u.stop.deadline_ms += 100;
+	assert_int_equal(stage_fold(&stage, &fact), -ESTALE);
+	assert_int_equal(stage_job(&stage, 1)->stop_cause, BERTH_STOP_PREEMPT); /* the first cause stays */
+	assert_int_equal(stage_job(&stage, 1)->stop_deadline_ms, stage.now_ms + 5);
+	stage_close(&stage);
+}
+
+static void test_a_new_limit_is_of_one_attempt(void **state)
+{
+	struct berth_fact fact;
+	struct stage stage;
+
+	stage_open(&stage, 1);
+	stage_submit(&stage, 1, STAGE_MINUTE);
+	stage_settle(&stage);
+	berth_fact_init(&fact, BERTH_FACT_LIMIT_SET);
+	fact.u.limit = (struct berth_fact_limit){ 1, 2, 7 };
+	assert_int_equal(stage_fold(&stage, &fact), -EINVAL);
+	fact.u.limit = (struct berth_fact_limit){ 1, 1, 0 };
+	assert_int_equal(stage_fold(&stage, &fact), -EINVAL);
+	fact.u.limit = (struct berth_fact_limit){ 1, 1, 7 };
+	assert_int_equal(stage_fold(&stage, &fact), 0);
+	assert_int_equal(stage_job(&stage, 1)->limit_told_ms, 7);
+	stage_close(&stage);
+}
+
 static void test_an_end_of_no_known_kind(void **state)
 {
 	struct berth_fact fact;
@@ -404,6 +444,7 @@ static void test_alter_that_makes_no_sense(void **state)
 
 static void test_requeue_of_a_finished_job(void **state)
 {
+	const uint32_t device = 1;
 	struct stage stage;
 
 	stage_open(&stage, 1);
@@ -419,6 +460,7 @@ static void test_requeue_of_a_finished_job(void **state)
 	assert_int_equal(stage_job(&stage, 1)->finish_ms, 0);
 	assert_int_equal(stage_job(&stage, 1)->restarts, 1);
 	assert_int_equal(stage_job(&stage, 1)->failures, 0);
+	assert_int_equal(assign(&stage, 1, 1, 1, &device), -ESTALE); /* attempt 1 was */
 	stage_settle(&stage);
 	assert_int_equal(stage_job(&stage, 1)->attempt, 2);
 	stage_close(&stage);
@@ -520,6 +562,8 @@ int main(void)
 		cmocka_unit_test(test_two_jobs_never_get_one_device),
 		cmocka_unit_test(test_times_of_the_shim_stay_within_what_was_seen),
 		cmocka_unit_test(test_the_end_is_when_the_shim_saw_it),
+		cmocka_unit_test(test_a_stop_is_taken_once),
+		cmocka_unit_test(test_a_new_limit_is_of_one_attempt),
 		cmocka_unit_test(test_an_end_of_no_known_kind),
 		cmocka_unit_test(test_hold_and_release),
 		cmocka_unit_test(test_alter_changes_what_it_names),

@@ -29,21 +29,13 @@ bool berth_order_has_lost_device(const struct berth_core *core, const struct ber
 
 bool berth_order_is_todo(const struct berth_core *core, const struct berth_job *job)
 {
-	switch (job->state) {
-	case BERTH_JOB_ENDED:
-		return true;
-	case BERTH_JOB_PENDING:
-	case BERTH_JOB_HELD:
+	bool is_to_be_told = job->state == BERTH_JOB_RUNNING && job->limit_told_ms != job->asked.request.limit_ms;
+
+	if (job->state == BERTH_JOB_PENDING || job->state == BERTH_JOB_HELD)
 		return job->is_cancel_asked;
-	case BERTH_JOB_RUNNING:
-		if (job->limit_told_ms != job->asked.request.limit_ms)
-			return true;
-		/* fall through */
-	case BERTH_JOB_STARTING:
-		return job->is_cancel_asked || job->is_requeue_asked || berth_order_has_lost_device(core, job);
-	default:
-		return false;
-	}
+	if (job->state == BERTH_JOB_STARTING || job->state == BERTH_JOB_RUNNING)
+		return job->is_cancel_asked || job->is_requeue_asked || is_to_be_told || berth_order_has_lost_device(core, job);
+	return job->state == BERTH_JOB_ENDED;
 }
 
 static struct berth_queue *queue_of(struct berth_job_rec *rec)

@@ -76,6 +76,7 @@ static void law_outlook(struct play *play, uint64_t now_ms)
 		if (row[i].reason.code == BERTH_REASON_PRIORITY)
 			hold(play, oracle_is_in_line(job, now_ms) && berth_core_job(play->core, row[i].reason.a),
 			     "who is ahead waits", ids[i]);
+		hold(play, row[i].forecast.latest_ms > now_ms, "who waits does not start now", ids[i]);
 		if (first && ids[i] == first->id)
 			hold(play,
 			     row[i].forecast.latest_ms ==

@@ -119,7 +119,6 @@ static void law_decision(struct play *play, const struct berth_fact *fact, const
 {
 	switch (fact->kind) {
 	case BERTH_FACT_ATTEMPT_ASSIGNED:
-		law_assigned(play, fact, before);
 		hold(play, !shadow->is_cancelled, "a cancelled job never runs again", before->id);
 		break;
 	case BERTH_FACT_STOP_ASKED:
@@ -176,6 +175,8 @@ void law_fold(struct play *play, const struct berth_fact *fact, int r, const str
 	if (shadow->is_seen && berth_job_state_is_final(shadow->state) && after && after->state != shadow->state)
 		hold(play, fact->kind == BERTH_FACT_JOB_REQUEUE_ASKED && after->state == BERTH_JOB_PENDING,
 		     "a final state changes only by requeue", before->id);
+	if (fact->kind == BERTH_FACT_ATTEMPT_ASSIGNED)
+		law_assigned(play, fact, before);
 	if (!play->is_hostile)
 		law_decision(play, fact, before, shadow);
 	remember(play, fact, after, shadow);
@@ -232,5 +233,21 @@ void law_plan(struct play *play, const struct berth_fact *plan, size_t n, uint64
 			          !device->is_draining && oracle_suits(first, device);
 		}
 		hold(play, n_free < first->asked.request.gpus, "the first in line starts when it fits", first->id);
+	}
+}
+
+/* Nobody is slept through: not a begin time, not the end of a back-off, not a job to be forgotten. */
+void law_wake(struct play *play, uint64_t now_ms, uint64_t wake_ms)
+{
+	uint64_t retain_ms = berth_core_policy(play->core)->retain_ms;
+
+	for (size_t i = 0; i < berth_core_job_count(play->core); i++) {
+		const struct berth_job *job = berth_core_job_at(play->core, i);
+		uint64_t due_ms = job->asked.begin_ms > job->eligible_ms ? job->asked.begin_ms : job->eligible_ms;
+
+		if (job->state == BERTH_JOB_PENDING && due_ms > now_ms)
+			hold(play, wake_ms <= due_ms, "it wakes when a job's time comes", job->id);
+		if (berth_job_state_is_final(job->state) && retain_ms < UINT64_MAX - job->finish_ms)
+			hold(play, wake_ms <= job->finish_ms + retain_ms, "it wakes to forget a job", job->id);
 	}
 }

@@ -159,6 +159,8 @@ static size_t decide(struct play *play, uint64_t now_ms)
 	for (size_t i = 0; i < n; i++)
 		hold(play, fold(play, &play->plan[i]) == 0, "a decision can be folded", play->plan[i].kind);
 	law_plan(play, play->plan, n, now_ms);
+	if (n == 0)
+		law_wake(play, now_ms, plan.wake_ms);
 	return n;
 }
 
@@ -168,9 +170,43 @@ static void settle(struct play *play, uint64_t now_ms)
 		hold(play, rounds < 8, "plans come to an end", rounds);
 }
 
+static size_t size_of(enum berth_field_type type)
+{
+	switch (type) {
+	case BERTH_FIELD_U64:
+		return sizeof(uint64_t);
+	case BERTH_FIELD_BOOL:
+		return sizeof(bool);
+	case BERTH_FIELD_STR:
+		return sizeof(const char *);
+	case BERTH_FIELD_SHARES:
+		return sizeof(struct berth_share_set);
+	default:
+		return sizeof(uint32_t);
+	}
+}
+
+/* As a store would: only what the shape of the kind tells comes over. */
 static int fold_into(void *arg, const struct berth_fact *fact)
 {
-	return berth_core_fold(arg, fact);
+	struct berth_fact told;
+
+	berth_fact_init(&told, fact->kind);
+	told.seq = fact->seq;
+	told.at_ms = fact->at_ms;
+	for (const struct berth_field *f = berth_fact_shape(fact->kind)->fields; f->type != BERTH_FIELD_END; f++)
+		memcpy((char *)&told + f->offset, (const char *)fact + f->offset, size_of(f->type));
+	return berth_core_fold(arg, &told);
+}
+
+/* What the hash does not see because the image does not tell it would be lost without a word. */
+static void hold_same_devices(struct play *play)
+{
+	for (size_t i = 0; i < berth_core_device_count(play->core); i++) {
+		const struct berth_device *a = berth_core_device_at(play->core, i), *b = berth_core_device_at(play->copy, i);
+
+		hold(play, a->since_ms == b->since_ms && a->job == b->job && a->node == b->node, "devices come over", a->id);
+	}
 }
 
 struct berth_core *play_copy(struct play *play)
@@ -181,6 +217,7 @@ struct berth_core *play_copy(struct play *play)
 		abort();
 	hold(play, berth_core_image(play->core, fold_into, play->copy) == 0, "an image can be folded", 0);
 	hold(play, berth_core_hash(play->copy) == berth_core_hash(play->core), "an image gives the same state", 0);
+	hold_same_devices(play);
 	hold(play, berth_core_seq(play->copy) == berth_core_seq(play->core), "an image gives the same journal number",
 	     0);
 	return play->copy;

@@ -52,6 +52,7 @@ struct shadow *play_shadow(struct play *play, uint64_t job);
 void law_state(struct play *play);
 void law_fold(struct play *play, const struct berth_fact *fact, int r, const struct berth_job *before);
 void law_plan(struct play *play, const struct berth_fact *plan, size_t n, uint64_t now_ms);
+void law_wake(struct play *play, uint64_t now_ms, uint64_t wake_ms);
 /* ask.c: answers are consistent, and what they promise comes true. */
 void law_answers(struct play *play, uint64_t now_ms, uint64_t job, uint64_t pick);
 /* oracle.c: the latest start of a waiting job if nobody else were in line, by the plainest way; UINT64_MAX = cannot be
