@@ -322,6 +322,7 @@ static void read_document(struct reader *reader, yaml_parser_t *parser, const ch
 	if (root)
 		check_no_more(reader, parser);
 	yaml_document_delete(&document);
+	reader->document = NULL;
 	check_together(reader);
 }
 

@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "daemon/server.h"
 
-extern char **environ;
-
 struct berth_demo {
 	struct berth_server *server;
 	sd_event_source *child;        /* the submitting script while it runs */
