@@ -36,9 +36,24 @@ static void on_carry_out(void *arg, const struct berth_fact *decision)
 		fixture->assigned[fixture->n_assigned++] = decision->u.assigned.job;
 }
 
+/* As the daemon does it. */
 static int on_history(void *arg, const struct berth_job *job, struct berth_arena *arena, struct berth_history_row *ret)
 {
-	return -EAGAIN;
+	struct berth_fixture *fixture = arg;
+	BERTH_AUTO_FREE char *json = fixture->api ? berth_api_job_json(fixture->api, job) : NULL;
+
+	if (!json)
+		return -EAGAIN;
+	*ret = (struct berth_history_row){.job = job->id,
+	                                  .uid = job->asked.uid,
+	                                  .user = job->asked.user,
+	                                  .name = job->asked.name,
+	                                  .state = berth_job_state_public_name(job->state),
+	                                  .submit_ms = job->submit_ms,
+	                                  .start_ms = job->start_ms,
+	                                  .end_ms = job->end_ms,
+	                                  .json = berth_arena_strdup(arena, json)};
+	return 0;
 }
 
 static void on_failed(void *arg, const struct berth_error *err)
@@ -116,6 +131,27 @@ static void open_api(struct berth_fixture *fixture)
 	assert(r == 0);
 }
 
+static void open_ledger(struct berth_fixture *fixture)
+{
+	struct berth_ledger_host host = {fixture, now_of, on_seen, on_carry_out, on_history, on_failed};
+	struct berth_error err = {0};
+	int r = berth_ledger_open(fixture->dir, &host, &fixture->ledger, &err);
+
+	if (r < 0)
+		(void)fprintf(stderr, "%s\n", err.text);
+	assert(r == 0);
+	r = sd_event_add_io(fixture->event, &fixture->ledger_io, berth_ledger_fd(fixture->ledger), EPOLLIN, on_ledger,
+	                    fixture);
+	assert(r >= 0);
+	fixture->host.ledger = fixture->ledger;
+}
+
+static void close_ledger(struct berth_fixture *fixture)
+{
+	(void)sd_event_source_disable_unref(fixture->ledger_io);
+	berth_ledger_close(fixture->ledger);
+}
+
 static void add_devices(struct berth_fixture *fixture)
 {
 	struct berth_fact fact;
@@ -146,8 +182,6 @@ static void add_devices(struct berth_fixture *fixture)
 
 void berth_fixture_open(struct berth_fixture *fixture)
 {
-	struct berth_ledger_host ledger = {fixture, now_of, on_seen, on_carry_out, on_history, on_failed};
-	struct berth_error err = {0};
 	int r;
 
 	*fixture = (struct berth_fixture){.dir = "/tmp/berth-api-XXXXXX", .now_ms = NOW_MS, .is_simulated = true};
@@ -155,14 +189,8 @@ void berth_fixture_open(struct berth_fixture *fixture)
 	(void)snprintf(fixture->socket_path, sizeof(fixture->socket_path), "%s/run/berth.sock", fixture->dir);
 	r = sd_event_new(&fixture->event);
 	assert(r >= 0);
-	r = berth_ledger_open(fixture->dir, &ledger, &fixture->ledger, &err);
-	assert(r == 0);
-	r = sd_event_add_io(fixture->event, &fixture->ledger_io, berth_ledger_fd(fixture->ledger), EPOLLIN, on_ledger,
-	                    fixture);
-	assert(r >= 0);
 	fixture->engine = berth_double_engine_new();
 	fixture->host = (struct berth_api_host){.arg = fixture,
-	                                        .ledger = fixture->ledger,
 	                                        .engine = fixture->engine,
 	                                        .node_name = "gpu01",
 	                                        .devices_spec = "sim:8xA100-80GB",
@@ -179,6 +207,7 @@ void berth_fixture_open(struct berth_fixture *fixture)
 	                                        .config_json = config_json,
 	                                        .counters = counters,
 	                                        .is_healthy = is_healthy};
+	open_ledger(fixture);
 	add_devices(fixture);
 	open_api(fixture);
 }
@@ -188,10 +217,18 @@ void berth_fixture_close(struct berth_fixture *fixture)
 	berth_api_close(fixture->api);
 	fixture->api = NULL;
 	berth_double_engine_free(fixture->engine);
-	(void)sd_event_source_disable_unref(fixture->ledger_io);
-	berth_ledger_close(fixture->ledger);
+	close_ledger(fixture);
 	(void)sd_event_unref(fixture->event);
 	assert(berth_dir_remove(fixture->dir) == 0);
+}
+
+void berth_fixture_restart(struct berth_fixture *fixture)
+{
+	berth_api_close(fixture->api);
+	fixture->api = NULL;
+	close_ledger(fixture);
+	open_ledger(fixture);
+	open_api(fixture);
 }
 
 void berth_fixture_reopen(struct berth_fixture *fixture)
@@ -207,6 +244,8 @@ static bool turn(struct berth_fixture *fixture, uint64_t wait_us)
 	const int r = sd_event_run(fixture->event, wait_us);
 
 	assert(r >= 0);
+	if (berth_ledger_wake_ms(fixture->ledger) <= fixture->now_ms)
+		berth_ledger_tick(fixture->ledger);
 	return r > 0;
 }
 

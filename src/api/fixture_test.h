@@ -31,6 +31,8 @@ void berth_fixture_open(struct berth_fixture *fixture);
 void berth_fixture_close(struct berth_fixture *fixture);
 /* Close the API and open it again on the same ledger, as after a restart. */
 void berth_fixture_reopen(struct berth_fixture *fixture);
+/* Close ledger and API and open both again from the directory (not with the ledger's double, which keeps nothing). */
+void berth_fixture_restart(struct berth_fixture *fixture);
 /* One fact that the engine or a person would have posted, made durable at once. */
 void berth_fixture_fact(struct berth_fixture *fixture, const struct berth_fact *fact);
 /* The current attempt of job starts; ends with this code. */

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define SAMPLE_AGE_MS 5000u
 #define IDLE_PERMILLE 20
 #define IDLE_MS 60000u
 #define IDLE_SAMPLES 60u
@@ -54,7 +53,7 @@ static void write_sample(const struct berth_api *api, struct berth_json *json, c
 {
 	struct berth_sample sample = {0};
 	const bool is_known = berth_telemetry_latest(api->host.telemetry, device->uuid, berth_clock_boot_ms(),
-	                                             SAMPLE_AGE_MS, &sample);
+	                                             BERTH_TELEMETRY_FRESH_MS, &sample);
 	const uint32_t valid = is_known ? sample.valid : 0;
 
 	berth_json_u64(json, "mem_total_bytes", device->mem_bytes);

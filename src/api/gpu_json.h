@@ -3,7 +3,7 @@
 /* A device as JSON. */
 #include "api/server.h"
 
-/* device: borrowed. What the last five seconds' samples do not say is null. */
+/* device: borrowed. What no fresh sample (BERTH_TELEMETRY_FRESH_MS) says is null. */
 void berth_gpu_write(struct berth_api *api, struct berth_json *json, const char *key,
                      const struct berth_device *device);
 /* By UUID, or by its index on the node; NULL when there is none. */

@@ -41,7 +41,7 @@ static void reply_bytes(struct berth_exchange *request, const void *data, size_t
 
 static void on_log(void *arg, int result, const void *data, size_t n, uint64_t size);
 
-/* An offset from the end needs the size first: it comes with an empty range. */
+/* An offset from the end needs the size first: it comes with a range of one byte. */
 static void read_tail(struct reading *reading, uint64_t size)
 {
 	const uint64_t offset = size > reading->from_end ? size - reading->from_end : 0;
@@ -116,5 +116,5 @@ void berth_get_log(struct berth_api *api, struct berth_exchange *request)
 		return;
 	}
 	*reading = asked;
-	berth_engine_log(api->host.engine, asked.job, offset, asked.from_end > 0 ? 0 : asked.length, on_log, reading);
+	berth_engine_log(api->host.engine, asked.job, offset, asked.from_end > 0 ? 1 : asked.length, on_log, reading);
 }
