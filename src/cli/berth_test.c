@@ -11,10 +11,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "cli/fake_test.h"
+#include "cli/verbs.h"
 
-/* The program as it is built: argv[1] of the test. */
+/* The program as it is built, and its manual page: argv[1] and argv[2] of the test. */
 static const char *program;
+static const char *manual;
 
 static char *contents(int fd)
 {
@@ -190,19 +193,50 @@ static void test_a_full_stdout_is_a_failure(void **state)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
+static void assert_told(const char *text, const char *before, const char *word)
+{
+	char wanted[64];
+
+	(void)snprintf(wanted, sizeof(wanted), "%s%s", before, word);
+	for (const char *at = text; (at = strstr(at, wanted)); at++)
+		if (strchr("*[= ", at[strlen(wanted)]))
+			return;
+	fail_msg("%s is not in the manual", wanted);
+}
+
+static void test_the_manual_tells_every_command_and_option(void **state)
+{
+	char *text = NULL;
+
+	assert_int_equal(berth_file_read_at(AT_FDCWD, manual, 1 << 20, &text, NULL), 0);
+	for (const struct berth_verb *verb = berth_verbs; verb->name; verb++) {
+		if (!verb->summary)
+			continue;
+		assert_told(text, "*", verb->name);
+		for (size_t i = 0; i < BERTH_TABLES_MAX && verb->tables[i]; i++)
+			for (const struct berth_option *option = verb->tables[i]; option->name; option++)
+				assert_told(text, "*--", option->name);
+	}
+	for (const struct berth_option *option = berth_common_options; option->name; option++)
+		assert_told(text, "*--", option->name);
+	free(text);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_and_what_is_said_to_them),
 		cmocka_unit_test(test_the_daemons_program_is_found_beside_ours),
 		cmocka_unit_test(test_a_full_stdout_is_a_failure),
+		cmocka_unit_test(test_the_manual_tells_every_command_and_option),
 	};
 
 	int r;
 
-	if (argc < 2)
+	if (argc < 3)
 		return 2;
 	program = realpath(argv[1], NULL);
+	manual = argv[2];
 	if (!program)
 		return 2;
 	(void)unsetenv("FORCE_COLOR");

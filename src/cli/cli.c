@@ -40,6 +40,7 @@ static int complain(const struct berth_cli *cli, enum berth_exit code, json_t *e
 		json_decref(object);
 		return (int)code;
 	}
+	(void)fflush(stdout); /* what was said before stands before, also where both streams end in one file */
 	printable = berth_utf8_printable(message ? message : "out of memory", 0);
 	fprintf(stderr, "%serror:%s %s\n", berth_paint(stderr, BERTH_STYLE_BAD), berth_paint(stderr, BERTH_STYLE_PLAIN),
 	        printable ? printable : "out of memory");

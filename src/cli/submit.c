@@ -145,12 +145,15 @@ static void add_outlook(const json_t *job, bool is_dry, struct berth_text *text)
 	char when[BERTH_FORMAT_MAX];
 	uint64_t latest_ms;
 
-	if (strcmp(code, "Starting") == 0 || strcmp(code, "None") == 0) {
+	if (strcmp(code, "Starting") == 0 || (strcmp(code, "None") == 0 && !is_dry)) {
 		berth_text_add(text, is_dry ? "would start now" : "starts now");
 		return;
 	}
-	berth_text_add(text, is_dry ? "would wait: " : "waits: ");
-	berth_reason_words(json_object_get(job, "reason"), now_ms, text);
+	berth_text_add(text, is_dry ? "would wait" : "waits");
+	if (strcmp(code, "None") != 0) {
+		berth_text_add(text, ": ");
+		berth_reason_words(json_object_get(job, "reason"), now_ms, text);
+	}
 	if (berth_json_moment(start, "latest", &latest_ms))
 		berth_text_addf(text, "; starts at %s at the latest",
 		                berth_moment_format_short(latest_ms, now_ms, when));

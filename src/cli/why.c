@@ -41,30 +41,52 @@ static void print_head(const json_t *answer, FILE *out)
 		fprintf(out, "is %s.\n", state);
 }
 
-/* Devices with the same words stand on one line: "GPU 0,1  job 12 has it until 17:55 at the latest". */
-static void print_devices(const json_t *devices, FILE *out)
+/* "0-2,5": the indexes of all devices with these words; false when an earlier one than `from` has them too. */
+static bool gather(const json_t *devices, size_t from, const char *words, struct berth_text *ret)
 {
 	const json_t *device;
+	json_int_t last = -2;
+	bool is_run = false;
 	size_t i;
 
 	json_array_foreach(devices, i, device) {
-		const char *words = berth_json_text(device, "text");
-		BERTH_AUTO_TEXT struct berth_text indexes = {0};
-		BERTH_AUTO_FREE char *printable = berth_json_printable(device, "text", 0);
-		const json_t *other;
-		bool is_said = false;
-		size_t k;
+		const json_int_t index = json_integer_value(json_object_get(device, "index"));
 
-		json_array_foreach(devices, k, other) {
-			if (strcmp(berth_json_text(other, "text"), words) != 0)
-				continue;
-			is_said |= k < i;
-			berth_text_addf(&indexes, "%s%" JSON_INTEGER_FORMAT, indexes.len > 0 ? "," : "",
-			                json_integer_value(json_object_get(other, "index")));
-		}
-		if (!is_said)
-			fprintf(out, "       GPU %-8s %s\n", indexes.at ? indexes.at : "?",
-			        printable ? printable : "?");
+		if (strcmp(berth_json_text(device, "text"), words) != 0)
+			continue;
+		if (i < from)
+			return false;
+		if (is_run && index != last + 1)
+			berth_text_addf(ret, "-%" JSON_INTEGER_FORMAT, last);
+		is_run = index == last + 1;
+		if (!is_run)
+			berth_text_addf(ret, "%s%" JSON_INTEGER_FORMAT, ret->len > 0 ? "," : "", index);
+		last = index;
+	}
+	if (is_run)
+		berth_text_addf(ret, "-%" JSON_INTEGER_FORMAT, last);
+	return true;
+}
+
+/* Devices with the same words stand on one line: "GPU 0-2,5  job 12 has it until 17:55 at the latest". */
+static void print_devices(const json_t *devices, FILE *out)
+{
+	const json_t *device;
+	size_t width = 0;
+	size_t i;
+
+	json_array_foreach(devices, i, device) {
+		BERTH_AUTO_TEXT struct berth_text indexes = {0};
+
+		if (gather(devices, i, berth_json_text(device, "text"), &indexes) && indexes.len > width)
+			width = indexes.len;
+	}
+	json_array_foreach(devices, i, device) {
+		BERTH_AUTO_TEXT struct berth_text indexes = {0};
+		BERTH_AUTO_FREE char *words = berth_json_printable(device, "text", 0);
+
+		if (gather(devices, i, berth_json_text(device, "text"), &indexes))
+			fprintf(out, "       GPU %-*s  %s\n", (int)width, indexes.at ? indexes.at : "?", words ? words : "?");
 	}
 }
 
