@@ -34,7 +34,8 @@ bool berth_order_is_todo(const struct berth_core *core, const struct berth_job *
 	if (job->state == BERTH_JOB_PENDING || job->state == BERTH_JOB_HELD)
 		return job->is_cancel_asked;
 	if (job->state == BERTH_JOB_STARTING || job->state == BERTH_JOB_RUNNING)
-		return job->is_cancel_asked || job->is_requeue_asked || is_to_be_told || berth_order_has_lost_device(core, job);
+		return is_to_be_told || job->is_cancel_asked || job->is_requeue_asked ||
+		       berth_order_has_lost_device(core, job);
 	return job->state == BERTH_JOB_ENDED;
 }
 
