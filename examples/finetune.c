@@ -9,7 +9,7 @@
 #define RANK 8
 #define BATCH 32
 #define STEPS_PER_SECOND 800u
-#define RATE 0.004f
+#define RATE 0.0003f
 #define NOISE 0.05f
 
 /* What is known beforehand: the frozen layer, and how the wanted one differs from it (rank 4). */
