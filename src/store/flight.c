@@ -60,9 +60,9 @@ static void load_post(struct berth_flight *flight, struct berth_queued_post *que
 	flight->n_blobs += post->n_blobs;
 }
 
-static void number_facts(struct berth_flight *flight, const struct berth_core *core, uint64_t now_ms)
+static void number_facts(struct berth_flight *flight, const struct berth_core *core, uint64_t seq, uint64_t now_ms)
 {
-	uint64_t seq = berth_core_seq(core), next_job = berth_core_next_job(core);
+	uint64_t next_job = berth_core_next_job(core);
 	uint32_t next_device = berth_core_next_device(core);
 
 	for (size_t i = 0; i < flight->n_facts; i++) {
@@ -111,7 +111,7 @@ static void close_up(struct berth_flight *flight)
 	};
 }
 
-int berth_flight_load(struct berth_flight *flight, struct berth_core *core, uint64_t now_ms,
+int berth_flight_load(struct berth_flight *flight, struct berth_core *core, uint64_t after_seq, uint64_t now_ms,
                       const struct berth_plan *plan, berth_flight_filter *filter, void *arg,
                       struct berth_post_queue *queue)
 {
@@ -123,7 +123,7 @@ int berth_flight_load(struct berth_flight *flight, struct berth_core *core, uint
 		*queue = (struct berth_post_queue){0};
 		for (struct berth_queued_post *queued = flight->posts.first; queued; queued = queued->next)
 			load_post(flight, queued);
-		number_facts(flight, core, now_ms);
+		number_facts(flight, core, after_seq, now_ms);
 		load_submissions(flight);
 		close_up(flight);
 		r = berth_core_reserve(core, flight->facts, flight->n_facts);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "store/fact_copy.h"
 #include "store/flight.h"
+#include "store/picture.h"
 #include "store/post_queue.h"
 
 #define RETRY_MS 1000
@@ -134,7 +134,7 @@ static int take_off(struct berth_ledger *ledger, bool with_decisions)
 	if (r == 0 && plan.n == 0 && !ledger->queue.first && !ledger->is_full)
 		return 0;
 	if (r == 0)
-		r = berth_flight_load(&ledger->flight, ledger->core, now_ms, &plan, take_along, ledger, &ledger->queue);
+		r = berth_flight_load(&ledger->flight, ledger->core, berth_store_last_seq(ledger->store), now_ms, &plan, take_along, ledger, &ledger->queue);
 	if (r < 0) {
 		ledger->wants_decision = true;
 		return r;
@@ -231,73 +231,21 @@ static void fail(struct berth_ledger *ledger, struct berth_post_queue *posts, in
 	ledger->host.failed(ledger->host.arg, &ledger->failure);
 }
 
-/* --- snapshots --------------------------------------------------------------------------------------------------- */
-
-struct painter {
-	struct berth_snapshot *snapshot;
-	size_t cap;
-	struct berth_copy_memory memory;
-};
-
-static int grow(struct painter *painter)
-{
-	struct berth_snapshot *snapshot = painter->snapshot;
-	size_t cap = painter->cap * 2;
-	struct berth_fact *facts = berth_arena_alloc(&snapshot->arena, cap * sizeof(*facts));
-
-	if (!facts)
-		return -ENOMEM;
-	if (snapshot->n > 0)
-		memcpy(facts, snapshot->facts, snapshot->n * sizeof(*facts));
-	snapshot->facts = facts;
-	painter->cap = cap;
-	return 0;
-}
-
-static int paint(void *arg, const struct berth_fact *fact)
-{
-	struct painter *painter = arg;
-	struct berth_snapshot *snapshot = painter->snapshot;
-	int r = snapshot->n == painter->cap || !snapshot->facts ? grow(painter) : 0;
-
-	return r < 0 ? r : berth_fact_copy(&snapshot->facts[snapshot->n++], fact, &snapshot->arena, &painter->memory);
-}
-
-static struct berth_snapshot *take_picture(const struct berth_core *core)
-{
-	struct berth_snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	struct painter *painter = calloc(1, sizeof(*painter));
-	int r = -ENOMEM;
-
-	if (snapshot && painter) {
-		/* Half of what it will need, since grow doubles: jobs, four facts of each device, a few more. */
-		painter->cap = (berth_core_job_count(core) + 4 * berth_core_device_count(core) + 64) / 2;
-		painter->snapshot = snapshot;
-		snapshot->seq = berth_core_seq(core);
-		snapshot->at_ms = berth_core_at_ms(core);
-		r = berth_core_image(core, paint, painter);
-	}
-	free(painter);
-	if (r < 0) {
-		berth_snapshot_free(snapshot);
-		return NULL;
-	}
-	return snapshot;
-}
+/* --- snapshots ------------------------------------------------------------------------------------------ */
 
 /* No sooner than the live state could have changed as a whole: writing it costs no more than the facts since the last
  * one. */
 static void maybe_snapshot(struct berth_ledger *ledger)
 {
-	const uint64_t jobs = berth_core_job_count(ledger->core);
+	const uint64_t seq = berth_store_last_seq(ledger->store), jobs = berth_core_job_count(ledger->core);
 	const uint64_t every = jobs > ledger->snapshot_every ? jobs : ledger->snapshot_every;
 	struct berth_snapshot *snapshot;
 
-	if (berth_core_seq(ledger->core) - ledger->snapshot_seq < every || berth_store_is_snapshotting(ledger->store))
+	if (seq - ledger->snapshot_seq < every || berth_store_is_snapshotting(ledger->store))
 		return;
 	/* One that cannot be made or written is made up for by the next; the journal is kept until then. */
-	ledger->snapshot_seq = berth_core_seq(ledger->core);
-	snapshot = take_picture(ledger->core);
+	ledger->snapshot_seq = seq;
+	snapshot = berth_picture_take(ledger->core, seq);
 	if (snapshot)
 		(void)berth_store_snapshot(ledger->store, snapshot);
 }

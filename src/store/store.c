@@ -229,6 +229,11 @@ bool berth_store_is_snapshotting(const struct berth_store *store)
 	return berth_writer_is_snapshotting(store->writer);
 }
 
+uint64_t berth_store_last_seq(const struct berth_store *store)
+{
+	return berth_writer_last_seq(store->writer);
+}
+
 uint64_t berth_store_snapshot_seq(const struct berth_store *store)
 {
 	return berth_writer_snapshot_seq(store->writer);

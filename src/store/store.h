@@ -29,6 +29,9 @@ void berth_store_close(struct berth_store *store);
 BERTH_MUST_USE int berth_store_load(struct berth_store *store, int (*each)(void *arg, const struct berth_fact *fact),
                                     void *arg, struct berth_error *err);
 
+/* Number of the last durable journal row; 0 = none. */
+uint64_t berth_store_last_seq(const struct berth_store *store);
+
 /* --- writing: one transaction at a time, made on the loop, written by the thread ------------------------- */
 
 struct berth_blob {   /* a specification: kept under its SHA-256, written once however often it is asked for */

@@ -417,3 +417,13 @@ uint64_t berth_writer_snapshot_seq(struct berth_writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 	return seq;
 }
+
+uint64_t berth_writer_last_seq(struct berth_writer *writer)
+{
+	uint64_t seq;
+
+	pthread_mutex_lock(&writer->lock);
+	seq = writer->last_seq;
+	pthread_mutex_unlock(&writer->lock);
+	return seq;
+}

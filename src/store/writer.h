@@ -27,6 +27,7 @@ void berth_writer_wait(struct berth_writer *writer);
 void berth_writer_counts(struct berth_writer *writer, uint64_t *ret_commits, uint64_t *ret_fsyncs);
 int berth_writer_snapshot(struct berth_writer *writer, struct berth_snapshot *snapshot);
 bool berth_writer_is_snapshotting(struct berth_writer *writer);
+uint64_t berth_writer_last_seq(struct berth_writer *writer);
 uint64_t berth_writer_snapshot_seq(struct berth_writer *writer);
 /* Write a setting and wait for it. */
 BERTH_MUST_USE int berth_writer_setting(struct berth_writer *writer, const char *name, const char *value);
