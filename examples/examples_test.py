@@ -109,6 +109,36 @@ class Example(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"usage: {name}", done.stderr)
 
+    def submit(self, directory, path):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "submit.sh")
+        return subprocess.run(["/bin/sh", script, os.path.join(directory, "work")], capture_output=True, text=True, check=False,
+                              env={**environment(directory), "PATH": path})
+
+    def test_submit_script(self):
+        """With a berth that notes what it is called with, beside the programs."""
+        with tempfile.TemporaryDirectory(prefix="berth-example-") as directory:
+            berth = os.path.join(directory, "berth")
+            with open(berth, "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\necho "$PWD $*" >>{directory}/calls\n')
+            os.chmod(berth, 0o755)
+            done = self.submit(directory, "/usr/bin:/bin")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("berth is not in PATH", done.stderr)
+            done = self.submit(directory, f"{directory}:/usr/bin:/bin")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("make build", done.stderr)
+            os.symlink(os.path.dirname(PROGRAMS["train"]), os.path.join(directory, "examples"))
+            done = self.submit(directory, f"{directory}:/usr/bin:/bin")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+            with open(os.path.join(directory, "calls"), encoding="utf-8") as calls:
+                lines = calls.read().splitlines()
+            self.assertEqual([re.search(r"-J (\S+) -G (\d)", line).groups() for line in lines],
+                             [("finetune", "1"), ("serve", "1"), ("train", "4")] + [(f"evaluate-{i}", "1") for i in range(1, 7)])
+            for line in lines:
+                self.assertTrue(line.startswith(os.path.join(directory, "work") + " submit "), line)
+                program = re.search(r" -- (\S+) ", line).group(1)
+                self.assertTrue(os.access(program, os.X_OK), program)
+
     def test_nothing_is_left_when_killed(self):
         for name in ("train", "serve"):
             with tempfile.TemporaryDirectory(prefix="berth-example-") as directory:
