@@ -26,8 +26,8 @@ struct berth_engine {
 	struct berth_engine_card *cards;
 };
 
-/* Start an attempt through berth-exec: its specification from the store, its environment, its devices. 0 the question is
- * under way; -ENOTCONN berth-exec does not answer now; another -errno: it cannot be started. */
+/* Start an attempt through berth-exec: its specification from the store, its environment, its devices. 0 the question
+ * is under way; -ENOTCONN berth-exec does not answer now; another -errno: it cannot be started. */
 BERTH_MUST_USE int berth_launch(struct berth_engine *engine, const struct berth_job *job);
 
 /* Tell the ledger, once each (the flag in the watch); what cannot be posted for memory is tried again by the sweep. */

@@ -14,8 +14,10 @@ struct building {
 /* Names that speak of one attempt: never inherited from where the job was submitted. */
 static bool is_own(const char *entry)
 {
-	static const char *const own[] = { "BERTH_", "CUDA_VISIBLE_DEVICES=", "SLURM_JOB", "SLURM_RESTART_COUNT=", "SLURM_GPUS",
-		                           "SLURM_SUBMIT_DIR=", "SLURM_STEP", "SLURM_ARRAY", "SLURM_PROCID=", "SLURM_LOCALID=" };
+	static const char *const own[] = {
+		"BERTH_",        "CUDA_VISIBLE_DEVICES=", "SLURM_JOB",  "SLURM_RESTART_COUNT=",
+		"SLURM_GPUS",    "SLURM_SUBMIT_DIR=",     "SLURM_STEP", "SLURM_ARRAY",
+		"SLURM_PROCID=", "SLURM_LOCALID="};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (strncmp(entry, own[i], strlen(own[i])) == 0)
@@ -25,7 +27,7 @@ static bool is_own(const char *entry)
 
 static void set(struct building *b, const char *name, const char *value)
 {
-	BERTH_AUTO_TEXT struct berth_text text = { 0 };
+	BERTH_AUTO_TEXT struct berth_text text = {0};
 
 	berth_text_add(&text, name);
 	berth_text_add(&text, "=");
@@ -58,8 +60,8 @@ static void set_default(struct building *b, const char *name, const char *value)
 
 static void set_file(struct building *b, const char *name, enum berth_attempt_file file)
 {
-	const struct berth_attempt_id id = { b->of->job->id, b->of->job->attempt };
-	BERTH_AUTO_TEXT struct berth_text path = { 0 };
+	const struct berth_attempt_id id = {b->of->job->id, b->of->job->attempt};
+	BERTH_AUTO_TEXT struct berth_text path = {0};
 	char base[BERTH_ATTEMPT_NAME_MAX];
 
 	berth_text_add(&path, b->of->attempts_dir);
@@ -72,7 +74,7 @@ static void set_file(struct building *b, const char *name, enum berth_attempt_fi
 static void set_devices(struct building *b)
 {
 	const struct berth_share_set *set_of = &b->of->job->set;
-	BERTH_AUTO_TEXT struct berth_text list = { 0 };
+	BERTH_AUTO_TEXT struct berth_text list = {0};
 	uint64_t least_mem = UINT64_MAX;
 
 	for (uint32_t i = 0; i < set_of->n; i++) {
@@ -119,14 +121,15 @@ static void set_attempt(struct building *b)
 char **berth_environment_make(const struct berth_environment *of, json_t *submitted, struct berth_arena *arena)
 {
 	/* Behind the submitted ones: at most 32 of ours. */
-	struct building b = { .of = of, .arena = arena };
+	struct building b = {.of = of, .arena = arena};
 	json_t *entry;
 	size_t i;
 
 	b.at = berth_arena_alloc(arena, (json_array_size(submitted) + 32) * sizeof(*b.at));
 	if (!b.at)
 		return NULL;
-	json_array_foreach(submitted, i, entry) {
+	json_array_foreach(submitted, i, entry)
+	{
 		const char *text = json_string_value(entry);
 
 		if (text && !is_own(text))

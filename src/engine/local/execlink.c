@@ -79,7 +79,8 @@ static void reap(struct berth_execlink *link)
 /* Nothing of the daemon goes along: its descriptors are all close-on-exec, signals are as in a fresh process. */
 static int spawn(struct berth_execlink *link)
 {
-	char *const argv[] = { (char *)(uintptr_t)"berth-exec", (char *)(uintptr_t)"--dir", (char *)(uintptr_t)link->dir, NULL };
+	char *const argv[] = {(char *)(uintptr_t) "berth-exec", (char *)(uintptr_t) "--dir",
+	                      (char *)(uintptr_t)link->dir, NULL};
 	BERTH_AUTO_CLOSE int log = openat(link->dirfd, "exec.log", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -118,7 +119,8 @@ static void spawn_when_due(struct berth_execlink *link)
 	if (link->child > 0 || now_ms < link->spawn_at_ms)
 		return;
 	int r = spawn(link);
-	(void)snprintf(link->words, sizeof(link->words), r < 0 ? "berth-exec cannot be started from %s: %s" : "berth-exec is being started",
+	(void)snprintf(link->words, sizeof(link->words),
+	               r < 0 ? "berth-exec cannot be started from %s: %s" : "berth-exec is being started",
 	               link->exec_path, strerror(-r));
 	link->spawn_at_ms = now_ms + link->respawn_ms;
 	link->respawn_ms = link->respawn_ms * 2 < RESPAWN_MAX_MS ? link->respawn_ms * 2 : RESPAWN_MAX_MS;
@@ -224,15 +226,21 @@ static void retry_later(struct berth_execlink *link)
 	link->retry_ms = link->retry_ms * 2 < RETRY_MAX_MS ? link->retry_ms * 2 : RETRY_MAX_MS;
 }
 
-int berth_execlink_open(sd_event *event, int dirfd, const char *dir, const char *exec_path, const struct berth_execlink_host *host,
-                        struct berth_execlink **ret)
+int berth_execlink_open(sd_event *event, int dirfd, const char *dir, const char *exec_path,
+                        const struct berth_execlink_host *host, struct berth_execlink **ret)
 {
 	struct berth_execlink *link = calloc(1, sizeof(*link));
 
 	if (!link)
 		return -ENOMEM;
-	*link = (struct berth_execlink){ .host = *host, .event = sd_event_ref(event), .dirfd = dirfd, .dir = dir, .exec_path = exec_path,
-		                         .fd = -1, .retry_ms = RETRY_FIRST_MS, .respawn_ms = RESPAWN_FIRST_MS };
+	*link = (struct berth_execlink){.host = *host,
+	                                .event = sd_event_ref(event),
+	                                .dirfd = dirfd,
+	                                .dir = dir,
+	                                .exec_path = exec_path,
+	                                .fd = -1,
+	                                .retry_ms = RETRY_FIRST_MS,
+	                                .respawn_ms = RESPAWN_FIRST_MS};
 	link->last = &link->first;
 	(void)snprintf(link->words, sizeof(link->words), "berth-exec is being looked for");
 	int r = sd_event_add_time_relative(event, &link->timer, CLOCK_BOOTTIME, 0, 1000, on_timer, link);
@@ -271,7 +279,7 @@ static int queue_up(struct berth_execlink *link, const struct berth_wire *msg, i
 
 	if (!parcel)
 		return -ENOMEM;
-	*parcel = (struct parcel){ .msg = *msg, .fd = pass_fd };
+	*parcel = (struct parcel){.msg = *msg, .fd = pass_fd};
 	*link->last = parcel;
 	link->last = &parcel->next;
 	watch_room(link);

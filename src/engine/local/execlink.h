@@ -19,7 +19,8 @@ struct berth_execlink_host {
 };
 
 /* dirfd: of the state directory, borrowed; dir: its absolute path; exec_path: the program. Strings are borrowed for the
- * link's life, host is copied. -errno only when the loop refuses: a missing program is tried again and shown by is_ready. */
+ * link's life, host is copied. -errno only when the loop refuses: a missing program is tried again and shown by
+ * is_ready. */
 BERTH_MUST_USE int berth_execlink_open(sd_event *event, int dirfd, const char *dir, const char *exec_path,
                                        const struct berth_execlink_host *host, struct berth_execlink **ret);
 void berth_execlink_close(struct berth_execlink *link);

@@ -9,20 +9,21 @@
 #include "host/spec.h"
 
 /* Fields of a specification, for unknown ones and their nearest. */
-static const char *const field_names[] = { "argv",        "script",      "cwd",     "env",      "output", "error",
-	                                   "stop_signal", "warn_signal", "warn_ms", "sim_load", NULL };
+static const char *const field_names[] = {"argv",        "script",      "cwd",     "env",      "output", "error",
+                                          "stop_signal", "warn_signal", "warn_ms", "sim_load", NULL};
 
 static int check_known(json_t *spec, struct berth_error *err)
 {
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(spec, name, value) {
+	json_object_foreach(spec, name, value)
+	{
 		const char *nearest = berth_text_nearest(name, field_names);
 
 		if (!nearest || strcmp(nearest, name) != 0)
-			return berth_error_set(err, -EINVAL, "%s is no field of a specification%s%s", name, nearest ? "; did you mean " : "",
-			                       nearest ? nearest : "");
+			return berth_error_set(err, -EINVAL, "%s is no field of a specification%s%s", name,
+			                       nearest ? "; did you mean " : "", nearest ? nearest : "");
 	}
 	return 0;
 }
@@ -52,7 +53,8 @@ static int check_strings(json_t *spec, const char *name, size_t *size, struct be
 
 	if (!json_is_array(array))
 		return berth_error_set(err, -EINVAL, "%s must be an array of strings", name);
-	json_array_foreach(array, i, word) {
+	json_array_foreach(array, i, word)
+	{
 		if (!json_is_string(word) || strlen(json_string_value(word)) != json_string_length(word))
 			return berth_error_set(err, -EINVAL, "%s[%zu] must be a string without a NUL", name, i);
 		*size += json_string_length(word) + 1;
@@ -65,7 +67,8 @@ static int check_env(json_t *spec, struct berth_error *err)
 	json_t *word;
 	size_t i;
 
-	json_array_foreach(json_object_get(spec, "env"), i, word) {
+	json_array_foreach(json_object_get(spec, "env"), i, word)
+	{
 		const char *equals = strchr(json_string_value(word), '=');
 
 		if (!equals || equals == json_string_value(word))
@@ -124,7 +127,8 @@ static int check_number(json_t *spec, const char *name, json_int_t min, json_int
 	if (!value || json_is_null(value))
 		return 0;
 	if (!json_is_integer(value) || json_integer_value(value) < min || json_integer_value(value) > max)
-		return berth_error_set(err, -EINVAL, "%s must be a whole number from %lld to %lld", name, (long long)min, (long long)max);
+		return berth_error_set(err, -EINVAL, "%s must be a whole number from %lld to %lld", name,
+		                       (long long)min, (long long)max);
 	return 0;
 }
 
@@ -164,8 +168,8 @@ int berth_jobspec_check(json_t *spec, struct berth_error *err)
 		r = check_sim_load(spec, err);
 	/* Room is left for paths and for what berth adds to the environment. */
 	if (r == 0 && size > BERTH_SPEC_BYTES_MAX - 65536)
-		r = berth_error_set(err, -EINVAL, "argv, script and env together have %zu bytes; at most %u are taken", size,
-		                    BERTH_SPEC_BYTES_MAX - 65536);
+		r = berth_error_set(err, -EINVAL, "argv, script and env together have %zu bytes; at most %u are taken",
+		                    size, BERTH_SPEC_BYTES_MAX - 65536);
 	return r;
 }
 
@@ -184,7 +188,7 @@ static int load_json(struct berth_store *store, const char *key, json_t **ret, s
 
 int berth_jobspec_load(struct berth_store *store, const char *key, struct berth_jobspec *ret, struct berth_error *err)
 {
-	struct berth_jobspec spec = { 0 };
+	struct berth_jobspec spec = {0};
 	int r = load_json(store, key, &spec.root, err);
 	const char *env = r == 0 ? json_string_value(json_object_get(spec.root, "env")) : NULL;
 
@@ -204,13 +208,14 @@ void berth_jobspec_fini(struct berth_jobspec *spec)
 {
 	json_decref(spec->root);
 	json_decref(spec->env);
-	*spec = (struct berth_jobspec){ 0 };
+	*spec = (struct berth_jobspec){0};
 }
 
-char *berth_jobspec_path(const char *pattern, const char *cwd, const struct berth_job *job, const char *node, struct berth_error *err)
+char *berth_jobspec_path(const char *pattern, const char *cwd, const struct berth_job *job, const char *node,
+                         struct berth_error *err)
 {
-	const struct berth_pattern_values values = { job->id, job->asked.name, job->asked.user, node };
-	struct berth_text text = { 0 };
+	const struct berth_pattern_values values = {job->id, job->asked.name, job->asked.user, node};
+	struct berth_text text = {0};
 
 	if (berth_pattern_check(pattern, err) < 0)
 		return NULL;
@@ -220,7 +225,8 @@ char *berth_jobspec_path(const char *pattern, const char *cwd, const struct bert
 	}
 	berth_pattern_expand(pattern, &values, &text);
 	if (text.is_failed || text.len >= PATH_MAX) {
-		(void)berth_error_set(err, text.is_failed ? -ENOMEM : -ENAMETOOLONG, "the name of the output file of job %llu is too long",
+		(void)berth_error_set(err, text.is_failed ? -ENOMEM : -ENAMETOOLONG,
+		                      "the name of the output file of job %llu is too long",
 		                      (unsigned long long)job->id);
 		berth_text_fini(&text);
 		return NULL;

@@ -41,7 +41,8 @@ static void test_check_takes_what_is_whole(void **state)
 	struct berth_error err;
 
 	assert_int_equal(check(GOOD, &err), 0);
-	assert_int_equal(check("{\"script\":\"#!/bin/sh\\ntrue\\n\",\"cwd\":\"/\",\"env\":[],\"output\":\"o\"}", &err), 0);
+	assert_int_equal(check("{\"script\":\"#!/bin/sh\\ntrue\\n\",\"cwd\":\"/\",\"env\":[],\"output\":\"o\"}", &err),
+	                 0);
 	assert_int_equal(check_with("error", "\"%x-%5j.err\"", &err), 0);
 	assert_int_equal(check_with("error", "null", &err), 0);
 	assert_int_equal(check_with("warn_signal", "10", &err), 0);
@@ -144,7 +145,12 @@ static void see_device(struct berth_core *core, uint32_t id, const char *uuid, u
 
 	berth_fact_init(&fact, BERTH_FACT_DEVICE_SEEN);
 	fact.at_ms = 1;
-	fact.u.device = (struct berth_fact_device){.device = id, .node = 1, .index = id - 1, .uuid = uuid, .kind = "gpu", .model = "M",
+	fact.u.device = (struct berth_fact_device){.device = id,
+	                                           .node = 1,
+	                                           .index = id - 1,
+	                                           .uuid = uuid,
+	                                           .kind = "gpu",
+	                                           .model = "M",
 	                                           .mem_bytes = mem_bytes};
 	assert_int_equal(berth_core_reserve(core, &fact, 1), 0);
 	assert_int_equal(berth_core_fold(core, &fact), 0);
@@ -170,11 +176,14 @@ static void test_environment(void **state)
 {
 	BERTH_AUTO_ARENA struct berth_arena arena = {0};
 	struct berth_core *core = machine();
-	struct berth_job job = {.id = 7, .attempt = 2, .restarts = 1, .asked = {.name = "train", .user = "lin"},
+	struct berth_job job = {.id = 7,
+	                        .attempt = 2,
+	                        .restarts = 1,
+	                        .asked = {.name = "train", .user = "lin"},
 	                        .set = {.n = 2, .share = {{1}, {2}}}};
 	const struct berth_environment of = {core, &job, "/s/attempts", "/s/sock", "gpu01", "/home/lin"};
-	json_t *submitted = json_pack("[s,s,s,s,s]", "PATH=/bin", "CUDA_VISIBLE_DEVICES=0", "BERTH_JOB_ID=3", "SLURM_JOB_ID=3",
-	                              "CUDA_DEVICE_ORDER=FASTEST_FIRST");
+	json_t *submitted = json_pack("[s,s,s,s,s]", "PATH=/bin", "CUDA_VISIBLE_DEVICES=0", "BERTH_JOB_ID=3",
+	                              "SLURM_JOB_ID=3", "CUDA_DEVICE_ORDER=FASTEST_FIRST");
 	char **env = berth_environment_make(&of, submitted, &arena);
 
 	assert_non_null(env);
@@ -185,7 +194,8 @@ static void test_environment(void **state)
 	assert_true(has(env, "CUDA_DEVICE_ORDER=FASTEST_FIRST") && count(env, "CUDA_DEVICE_ORDER=") == 1);
 	assert_true(has(env, "BERTH_ATTEMPT=2") && has(env, "BERTH_RESTART_COUNT=1"));
 	assert_true(has(env, "BERTH_GPUS=2") && has(env, "BERTH_GPU_MEM_BYTES=40"));
-	assert_true(has(env, "BERTH_STOP_FILE=/s/attempts/7.2.stop") && has(env, "BERTH_PROGRESS_FILE=/s/attempts/7.2.progress"));
+	assert_true(has(env, "BERTH_STOP_FILE=/s/attempts/7.2.stop") &&
+	            has(env, "BERTH_PROGRESS_FILE=/s/attempts/7.2.progress"));
 	assert_true(has(env, "PYTHONUNBUFFERED=1") && has(env, "SLURM_SUBMIT_DIR=/home/lin"));
 	json_decref(submitted);
 	berth_core_free(core);

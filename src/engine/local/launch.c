@@ -32,7 +32,7 @@ static char **make_argv(json_t *root, const char *name, struct berth_arena *aren
 /* The specification with everything that is known only now; an fd, or -errno. */
 static int seal(struct berth_engine *engine, const struct berth_job *job, const struct berth_jobspec *spec)
 {
-	BERTH_AUTO_ARENA struct berth_arena arena = { 0 };
+	BERTH_AUTO_ARENA struct berth_arena arena = {0};
 	const char *cwd = spec_string(spec->root, "cwd");
 	const char *error = spec_string(spec->root, "error");
 	const char *node = engine->options.node_name;
@@ -64,7 +64,7 @@ static int seal(struct berth_engine *engine, const struct berth_job *job, const 
 static void fill(struct berth_wire *msg, struct berth_engine *engine, const struct berth_job *job, json_t *root)
 {
 	const struct berth_core *core = berth_ledger_core(engine->ledger);
-	const struct berth_attempt_id id = { job->id, job->attempt };
+	const struct berth_attempt_id id = {job->id, job->attempt};
 
 	berth_wire_init(msg, BERTH_WIRE_LAUNCH, &id);
 	msg->uid = job->asked.uid;
@@ -84,7 +84,7 @@ static void fill(struct berth_wire *msg, struct berth_engine *engine, const stru
 
 int berth_launch(struct berth_engine *engine, const struct berth_job *job)
 {
-	__attribute__((cleanup(berth_jobspec_fini))) struct berth_jobspec spec = { 0 };
+	__attribute__((cleanup(berth_jobspec_fini))) struct berth_jobspec spec = {0};
 	struct berth_wire msg;
 
 	if (!berth_execlink_is_ready(engine->link))

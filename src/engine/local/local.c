@@ -21,7 +21,8 @@ static void each_watch(struct berth_engine *engine, void (*visit)(struct berth_w
 	}
 }
 
-/* --- berth-exec ------------------------------------------------------------------------------------------------------ */
+/* --- berth-exec ------------------------------------------------------------------------------------------------------
+ */
 
 static struct berth_engine_card *find_card(const struct berth_engine *engine, const char *uuid)
 {
@@ -77,7 +78,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *arg)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_live(const struct berth_core *core, const struct berth_attempt_id *id)
 {
@@ -94,8 +96,8 @@ static void remove_files(const struct berth_engine *engine, const struct berth_a
 	(void)r;
 }
 
-/* Files of attempts whose end was journalled before they could be removed. What is or may be alive stays: it cannot be, by the
- * journal, so doctor shows it. */
+/* Files of attempts whose end was journalled before they could be removed. What is or may be alive stays: it cannot be,
+ * by the journal, so doctor shows it. */
 static int remove_leftovers(struct berth_engine *engine, struct berth_error *err)
 {
 	int fd = openat(engine->state_fd, "attempts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -112,7 +114,8 @@ static int remove_leftovers(struct berth_engine *engine, struct berth_error *err
 		struct berth_attempt_id id;
 		enum berth_attempt_file file;
 
-		if (!berth_attempt_parse_name(entry->d_name, &id, &file) || is_live(berth_ledger_core(engine->ledger), &id))
+		if (!berth_attempt_parse_name(entry->d_name, &id, &file) ||
+		    is_live(berth_ledger_core(engine->ledger), &id))
 			continue;
 		enum berth_attempt_state state = berth_attempt_look(engine->attempts_fd, &id);
 		if (state == BERTH_ATTEMPT_OVER || state == BERTH_ATTEMPT_NEVER)
@@ -131,7 +134,7 @@ static int adopt_live(struct berth_engine *engine)
 
 		if (!berth_job_state_is_live(job->state))
 			continue;
-		const struct berth_attempt_id id = { job->id, job->attempt };
+		const struct berth_attempt_id id = {job->id, job->attempt};
 		struct berth_watch *watch = berth_watch_get(engine, &id);
 		if (!watch)
 			return -ENOMEM;
@@ -158,14 +161,15 @@ static int open_dirs(struct berth_engine *engine, struct berth_error *err)
 	if (r < 0)
 		return r;
 	engine->state_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	engine->attempts_fd = engine->state_fd < 0 ? -1 : open(engine->attempts_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	engine->attempts_fd = engine->state_fd < 0 ? -1
+	                                           : open(engine->attempts_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return engine->attempts_fd < 0 ? berth_error_errno(err, -errno, "open %s", engine->attempts_dir) : 0;
 }
 
 static int copy_options(struct berth_engine *engine, const struct berth_engine_options *options)
 {
-	engine->options = (struct berth_engine_options){ strdup(options->state_dir), strdup(options->exec_path), strdup(options->socket_path),
-		                                         strdup(options->node_name) };
+	engine->options = (struct berth_engine_options){strdup(options->state_dir), strdup(options->exec_path),
+	                                                strdup(options->socket_path), strdup(options->node_name)};
 	const struct berth_engine_options *own = &engine->options;
 	return own->state_dir && own->exec_path && own->socket_path && own->node_name ? 0 : -ENOMEM;
 }
@@ -177,7 +181,8 @@ int berth_engine_open(sd_event *event, struct berth_ledger *ledger, const struct
 
 	if (!engine)
 		return berth_error_set(err, -ENOMEM, "memory is out");
-	*engine = (struct berth_engine){ .event = sd_event_ref(event), .ledger = ledger, .host = *host, .state_fd = -1, .attempts_fd = -1 };
+	*engine = (struct berth_engine){
+		.event = sd_event_ref(event), .ledger = ledger, .host = *host, .state_fd = -1, .attempts_fd = -1};
 	int r = copy_options(engine, options);
 	if (r == 0)
 		r = open_dirs(engine, err);
@@ -185,11 +190,13 @@ int berth_engine_open(sd_event *event, struct berth_ledger *ledger, const struct
 		r = remove_leftovers(engine, err);
 	if (r == 0)
 		r = adopt_live(engine);
-	const struct berth_execlink_host link_host = { engine, on_ready, on_message };
+	const struct berth_execlink_host link_host = {engine, on_ready, on_message};
 	if (r == 0)
-		r = berth_execlink_open(event, engine->state_fd, engine->options.state_dir, engine->options.exec_path, &link_host, &engine->link);
+		r = berth_execlink_open(event, engine->state_fd, engine->options.state_dir, engine->options.exec_path,
+		                        &link_host, &engine->link);
 	if (r == 0)
-		r = sd_event_add_time_relative(event, &engine->sweep, CLOCK_BOOTTIME, SWEEP_EVERY_MS * 1000u, 100000, on_sweep, engine);
+		r = sd_event_add_time_relative(event, &engine->sweep, CLOCK_BOOTTIME, SWEEP_EVERY_MS * 1000u, 100000,
+		                               on_sweep, engine);
 	if (r < 0) {
 		if (err && !err->code)
 			(void)berth_error_errno(err, r, "start the engine");
@@ -233,11 +240,12 @@ void berth_engine_close(struct berth_engine *engine)
 	free(engine);
 }
 
-/* --- decisions and what became of them -------------------------------------------------------------------------------- */
+/* --- decisions and what became of them
+ * -------------------------------------------------------------------------------- */
 
 static void carry_out_start(struct berth_engine *engine, const struct berth_fact_assigned *assigned)
 {
-	const struct berth_attempt_id id = { assigned->job, assigned->attempt };
+	const struct berth_attempt_id id = {assigned->job, assigned->attempt};
 	struct berth_watch *watch = berth_watch_get(engine, &id);
 
 	/* Without memory for a watch the sweep has nothing to find; the next daemon start adopts it. */
@@ -248,11 +256,12 @@ static void carry_out_start(struct berth_engine *engine, const struct berth_fact
 static void carry_out_stop(struct berth_engine *engine, const struct berth_fact *decision)
 {
 	const struct berth_fact_stop *stop = &decision->u.stop;
-	const struct berth_attempt_id id = { stop->job, stop->attempt };
+	const struct berth_attempt_id id = {stop->job, stop->attempt};
 	struct berth_watch *watch = berth_watch_get(engine, &id);
 
 	if (watch)
-		berth_watch_stop(watch, stop->cause, stop->deadline_ms > decision->at_ms ? stop->deadline_ms - decision->at_ms : 0);
+		berth_watch_stop(watch, stop->cause,
+		                 stop->deadline_ms > decision->at_ms ? stop->deadline_ms - decision->at_ms : 0);
 }
 
 void berth_engine_carry_out(struct berth_engine *engine, const struct berth_fact *decision)
@@ -281,9 +290,9 @@ void berth_engine_seen(struct berth_engine *engine, const struct berth_fact *fac
 	struct berth_attempt_id id;
 
 	if (fact->kind == BERTH_FACT_ATTEMPT_ENDED)
-		id = (struct berth_attempt_id){ fact->u.ended.job, fact->u.ended.attempt };
+		id = (struct berth_attempt_id){fact->u.ended.job, fact->u.ended.attempt};
 	else if (fact->kind == BERTH_FACT_ATTEMPT_REFUSED)
-		id = (struct berth_attempt_id){ fact->u.refused.job, fact->u.refused.attempt };
+		id = (struct berth_attempt_id){fact->u.refused.job, fact->u.refused.attempt};
 	else
 		return;
 	struct berth_watch *watch = berth_watch_find(engine, id.job, id.attempt);
@@ -292,7 +301,8 @@ void berth_engine_seen(struct berth_engine *engine, const struct berth_fact *fac
 	remove_files(engine, &id);
 }
 
-/* --- cards, state ------------------------------------------------------------------------------------------------------ */
+/* --- cards, state
+ * ------------------------------------------------------------------------------------------------------ */
 
 void berth_engine_enrol(struct berth_engine *engine, const char *uuid)
 {

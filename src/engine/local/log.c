@@ -7,14 +7,16 @@
 /* The job's output file for reading: regular files only, and never waiting for the other end of a FIFO. */
 static int open_output(const struct berth_engine *engine, const struct berth_job *job, off_t *ret_size)
 {
-	__attribute__((cleanup(berth_jobspec_fini))) struct berth_jobspec spec = { 0 };
+	__attribute__((cleanup(berth_jobspec_fini))) struct berth_jobspec spec = {0};
 	int r = berth_jobspec_load(berth_ledger_store(engine->ledger), job->asked.spec, &spec, NULL);
 
 	if (r < 0)
 		return r;
 	const char *cwd = json_string_value(json_object_get(spec.root, "cwd"));
 	const char *output = json_string_value(json_object_get(spec.root, "output"));
-	BERTH_AUTO_FREE char *path = cwd && output ? berth_jobspec_path(output, cwd, job, engine->options.node_name, NULL) : NULL;
+	BERTH_AUTO_FREE char *path = cwd && output
+	                                     ? berth_jobspec_path(output, cwd, job, engine->options.node_name, NULL)
+	                                     : NULL;
 	if (!path)
 		return -ENOMEM;
 	BERTH_AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -42,7 +44,8 @@ static void read_file(const struct berth_engine *engine, const struct berth_job 
 	done(arg, n < 0 ? -errno : 0, data, n < 0 ? 0 : (size_t)n, (uint64_t)size);
 }
 
-void berth_engine_log(struct berth_engine *engine, uint64_t job, uint64_t offset, uint32_t length, berth_engine_log_done *done, void *arg)
+void berth_engine_log(struct berth_engine *engine, uint64_t job, uint64_t offset, uint32_t length,
+                      berth_engine_log_done *done, void *arg)
 {
 	const struct berth_job *of = berth_core_job(berth_ledger_core(engine->ledger), job);
 	struct berth_watch *watch = of ? berth_watch_find(engine, job, of->attempt) : NULL;

@@ -29,8 +29,10 @@ int berth_pattern_check(const char *pattern, struct berth_error *err)
 			continue;
 		at = read_element(at, &letter, &width);
 		if (!letter)
-			return berth_error_set(err, -EINVAL, "'%.*s' in the file name '%s' is unknown; known are %%j %%A %%a %%x %%u %%N %%%%",
-			                       (int)(at - start), start, pattern);
+			return berth_error_set(
+				err, -EINVAL,
+				"'%.*s' in the file name '%s' is unknown; known are %%j %%A %%a %%x %%u %%N %%%%",
+				(int)(at - start), start, pattern);
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 #ifndef BERTH_ENGINE_LOCAL_PATTERN_H
 #define BERTH_ENGINE_LOCAL_PATTERN_H
-/* Names of output files as people write them: %j job id, %A the same (the array's id once there are arrays), %a index in the
- * array (0 without one), %x job name, %u user, %N node, %% a percent sign; %5j pads a number with zeros. The letters are
- * those of Slurm's sbatch.
+/* Names of output files as people write them: %j job id, %A the same (the array's id once there are arrays), %a index
+ * in the array (0 without one), %x job name, %u user, %N node, %% a percent sign; %5j pads a number with zeros. The
+ * letters are those of Slurm's sbatch.
  */
 #include <stdint.h>
 #include "base/error.h"

@@ -5,7 +5,7 @@
 /* kept: a report that a full disk refuses is tried again until it goes through. */
 static bool post(struct berth_watch *watch, const struct berth_fact *fact)
 {
-	const struct berth_post post = { .facts = fact, .n_facts = 1, .keep = true };
+	const struct berth_post post = {.facts = fact, .n_facts = 1, .keep = true};
 
 	return berth_ledger_post(watch->engine->ledger, &post) == 0;
 }
@@ -19,7 +19,7 @@ void berth_report_started(struct berth_watch *watch, int32_t pid)
 	if (watch->is_start_posted || !job || job->attempt != watch->id.attempt || job->start_ms != 0)
 		return;
 	berth_fact_init(&fact, BERTH_FACT_ATTEMPT_STARTED);
-	fact.u.started = (struct berth_fact_started){ watch->id.job, watch->id.attempt, pid };
+	fact.u.started = (struct berth_fact_started){watch->id.job, watch->id.attempt, pid};
 	watch->is_start_posted = post(watch, &fact);
 }
 
@@ -30,7 +30,7 @@ void berth_report_refused(struct berth_watch *watch, int error)
 	if (watch->is_end_posted)
 		return;
 	berth_fact_init(&fact, BERTH_FACT_ATTEMPT_REFUSED);
-	fact.u.refused = (struct berth_fact_refused){ watch->id.job, watch->id.attempt, error > 0 ? error : EIO };
+	fact.u.refused = (struct berth_fact_refused){watch->id.job, watch->id.attempt, error > 0 ? error : EIO};
 	watch->is_end_posted = post(watch, &fact);
 }
 
@@ -53,7 +53,8 @@ void berth_report_ended(struct berth_watch *watch, const struct berth_record *re
 		.attempt = watch->id.attempt,
 		.exit_code = record->exit_code,
 		.signal = record->signal,
-		.cause = record->cause < BERTH_STOP_CAUSE_COUNT ? (enum berth_stop_cause)record->cause : BERTH_STOP_NONE,
+		.cause = record->cause < BERTH_STOP_CAUSE_COUNT ? (enum berth_stop_cause)record->cause
+	                                                        : BERTH_STOP_NONE,
 		.how = how_of(record),
 		.error = record->error,
 		.is_done = record->is_done,
@@ -65,7 +66,8 @@ void berth_report_ended(struct berth_watch *watch, const struct berth_record *re
 
 void berth_report_vanished(struct berth_watch *watch)
 {
-	const struct berth_record record = { .id = watch->id, .exit_code = -1, .how = "ExitCodeUnknown", .ended_ms = berth_clock_wall_ms() };
+	const struct berth_record record = {
+		.id = watch->id, .exit_code = -1, .how = "ExitCodeUnknown", .ended_ms = berth_clock_wall_ms()};
 
 	berth_report_ended(watch, &record);
 }

@@ -37,7 +37,7 @@ struct berth_watch *berth_watch_get(struct berth_engine *engine, const struct be
 	watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return NULL;
-	*watch = (struct berth_watch){ .engine = engine, .id = *id, .fd = -1, .retry_ms = RETRY_FIRST_MS };
+	*watch = (struct berth_watch){.engine = engine, .id = *id, .fd = -1, .retry_ms = RETRY_FIRST_MS};
 	watch->last_log = &watch->logs;
 	if (sd_event_add_time_relative(engine->event, &watch->timer, CLOCK_BOOTTIME, 0, 1000, on_timer, watch) < 0 ||
 	    sd_event_source_set_enabled(watch->timer, SD_EVENT_OFF) < 0) {
@@ -191,7 +191,8 @@ static int on_shim(sd_event_source *source, int fd, uint32_t events, void *arg)
 
 	while (r > 0) {
 		r = berth_wire_receive(watch->fd, &msg, data, cap, NULL);
-		if (r > 0 && berth_wire_id(&msg).job == watch->id.job && berth_wire_id(&msg).attempt == watch->id.attempt) {
+		if (r > 0 && berth_wire_id(&msg).job == watch->id.job &&
+		    berth_wire_id(&msg).attempt == watch->id.attempt) {
 			is_over = is_over || msg.kind == BERTH_WIRE_ENDED;
 			take_shim(watch, &msg, data);
 		}
@@ -209,7 +210,8 @@ static void connect_shim(struct berth_watch *watch)
 
 	if (watch->fd >= 0)
 		return;
-	watch->fd = berth_wire_connect(watch->engine->attempts_fd, berth_attempt_file_name(&watch->id, BERTH_ATTEMPT_SOCK, name));
+	watch->fd = berth_wire_connect(watch->engine->attempts_fd,
+	                               berth_attempt_file_name(&watch->id, BERTH_ATTEMPT_SOCK, name));
 	if (watch->fd >= 0 && sd_event_add_io(watch->engine->event, &watch->io, watch->fd, EPOLLIN, on_shim, watch) < 0)
 		disconnect(watch);
 	if (watch->fd < 0) {
@@ -222,7 +224,8 @@ static void connect_shim(struct berth_watch *watch)
 	tell_stop(watch);
 }
 
-bool berth_watch_log(struct berth_watch *watch, uint64_t offset, uint32_t length, berth_engine_log_done *done, void *arg)
+bool berth_watch_log(struct berth_watch *watch, uint64_t offset, uint32_t length, berth_engine_log_done *done,
+                     void *arg)
 {
 	struct berth_wire msg;
 
@@ -231,7 +234,7 @@ bool berth_watch_log(struct berth_watch *watch, uint64_t offset, uint32_t length
 	struct berth_watch_log *log = malloc(sizeof(*log));
 	if (!log)
 		return false;
-	*log = (struct berth_watch_log){ .offset = offset, .length = length, .done = done, .arg = arg };
+	*log = (struct berth_watch_log){.offset = offset, .length = length, .done = done, .arg = arg};
 	berth_wire_init(&msg, BERTH_WIRE_LOG, &watch->id);
 	msg.value = offset;
 	msg.length = length < BERTH_WIRE_LOG_MAX ? length : BERTH_WIRE_LOG_MAX;
@@ -344,7 +347,8 @@ void berth_watch_take(struct berth_watch *watch, const struct berth_wire *msg)
 {
 	switch (msg->kind) {
 	case BERTH_WIRE_LAUNCHED:
-		/* Forked: the claim follows, so a missing one is no reason yet to launch again. SHIM_GONE will tell otherwise. */
+		/* Forked: the claim follows, so a missing one is no reason yet to launch again. SHIM_GONE will tell
+		 * otherwise. */
 		if (msg->error == 0) {
 			berth_watch_look_later(watch);
 			break;

@@ -2,8 +2,8 @@
 #define BERTH_ENGINE_LOCAL_WATCH_H
 /* One live attempt, from its assignment until its end is durable.
  *
- * A watch acts on what it sees in the attempt's files (host/attempt.h), whoever told it to look: a message of berth-exec, the
- * shim's closing its socket, a timer, the sweep. So a lost message costs time and nothing else.
+ * A watch acts on what it sees in the attempt's files (host/attempt.h), whoever told it to look: a message of
+ * berth-exec, the shim's closing its socket, a timer, the sweep. So a lost message costs time and nothing else.
  */
 #include <systemd/sd-event.h>
 #include "core/core.h"
@@ -27,10 +27,10 @@ struct berth_watch {
 	struct berth_attempt_id id;
 
 	/* berth-exec: one question about this attempt at a time */
-	bool is_asked;        /* LAUNCH, WITHDRAW or RECOVER is under way */
+	bool is_asked; /* LAUNCH, WITHDRAW or RECOVER is under way */
 
 	/* the shim */
-	int fd;               /* of its control socket, -1 = not connected */
+	int fd; /* of its control socket, -1 = not connected */
 	sd_event_source *io;
 	sd_event_source *timer;
 	uint64_t retry_ms;
@@ -38,10 +38,10 @@ struct berth_watch {
 	/* what is to be told to it; told again on each connection, it only takes what is new */
 	enum berth_stop_cause stop_cause; /* NONE = let it run */
 	uint64_t stop_grace_ms;
-	uint64_t limit_ms;    /* 0 = as launched */
+	uint64_t limit_ms; /* 0 = as launched */
 
 	/* what was learnt */
-	bool is_load;         /* the host was told that it is at its devices */
+	bool is_load; /* the host was told that it is at its devices */
 	bool is_start_posted;
 	bool is_end_posted;
 	char progress[BERTH_WIRE_TEXT_MAX];
@@ -64,5 +64,6 @@ void berth_watch_limit(struct berth_watch *watch, uint64_t limit_ms);
 /* An answer of berth-exec about this attempt. */
 void berth_watch_take(struct berth_watch *watch, const struct berth_wire *msg);
 /* Ask the shim for a range of the output. false: it does not listen now, read the file instead. */
-bool berth_watch_log(struct berth_watch *watch, uint64_t offset, uint32_t length, berth_engine_log_done *done, void *arg);
+bool berth_watch_log(struct berth_watch *watch, uint64_t offset, uint32_t length, berth_engine_log_done *done,
+                     void *arg);
 #endif
