@@ -51,7 +51,8 @@ BERTH_MUST_USE int berth_probe_open(const struct berth_probe_options *options, c
 /* Kill the probe and reap it (at most 0.2 s; one that cannot be killed stays behind). NULL allowed. Injections that
  * wait are not answered any more. */
 void berth_probe_close(struct berth_probe *probe);
-/* Watch this fd for input (it may change: ask again after each dispatch); -1 = none now. */
+/* Watch this fd for input; -1 = none now. It changes by dispatch, and never from one socket to another without a -1
+ * between two dispatches. */
 int berth_probe_fd(const struct berth_probe *probe);
 /* CLOCK_BOOTTIME ms at which dispatch must be called at the latest; in the past = at once. It may come nearer by load
  * and inject: ask again after them too. */

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include "base/clock.h"
+#include "base/file.h"
 #include "device/probe.h"
 
 #define GIB (1024ull * 1024 * 1024)
@@ -254,6 +255,67 @@ static void test_a_killed_probe_is_started_again(void **state)
 	berth_probe_close(seen.probe);
 }
 
+/* The only child of a process; 0 = none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	char text[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	return berth_file_read_proc(path, text, sizeof(text)) == 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+/* Not gone, and not waiting to be reaped by whoever inherited it. */
+static bool is_alive(pid_t pid)
+{
+	char path[64];
+	char text[1024];
+	const char *end;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (berth_file_read_proc(path, text, sizeof(text)) < 0)
+		return false;
+	end = strrchr(text, ')');
+	return end && end[2] != 'Z';
+}
+
+/* A daemon with a probe that hangs; lives until it is killed. */
+static void be_daemon(int ready)
+{
+	struct seen seen;
+
+	start(&seen);
+	inject(&seen, 0, "hang 3600");
+	UNTIL(&seen, berth_probe_wake_ms(seen.probe) > berth_clock_boot_ms() + 10 * SAMPLE_EVERY_MS);
+	assert_int_equal(write(ready, "x", 1), 1);
+	for (;;)
+		(void)pause();
+}
+
+static void test_a_hanging_probe_goes_with_its_daemon(void **state)
+{
+	const uint64_t until_ms = berth_clock_boot_ms() + PATIENCE_MS;
+	int ready[2];
+	char byte;
+	pid_t daemon, probe;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	daemon = fork();
+	assert_true(daemon >= 0);
+	if (daemon == 0)
+		be_daemon(ready[1]);
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	probe = child_of(daemon);
+	assert_true(probe > 0);
+	assert_int_equal(kill(daemon, SIGKILL), 0);
+	assert_int_equal(waitpid(daemon, NULL, 0), daemon);
+	while (is_alive(probe) && berth_clock_boot_ms() < until_ms)
+		(void)usleep(1000);
+	assert_false(is_alive(probe));
+}
+
 /* Run the binary itself with these arguments and descriptor 3; its exit code. text gets what it says on standard error.
  */
 static int run(const char *const *args, int fd3, char *text, size_t cap)
@@ -317,6 +379,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_lost_and_recovered),
 		cmocka_unit_test(test_hang_is_noticed_and_the_others_stay_fresh),
 		cmocka_unit_test(test_a_killed_probe_is_started_again),
+		cmocka_unit_test(test_a_hanging_probe_goes_with_its_daemon),
 		cmocka_unit_test(test_by_hand_it_says_what_it_is),
 	};
 
