@@ -22,6 +22,8 @@ static int dump_json(struct berth_cli *cli, struct berth_tail *tail)
 		berth_tail_clean(tail->buf, tail->n, &text);
 		tail->at = tail->n;
 	}
+	if (tail->is_missing)
+		return BERTH_EXIT_OK;
 	if (text.is_failed)
 		return berth_complain_memory(cli);
 	object = json_pack("{s:s, s:I, s:i, s:s}", "schema", "berth.log/1", "id", (json_int_t)tail->id, "offset", 0,
@@ -32,9 +34,7 @@ static int dump_json(struct berth_cli *cli, struct berth_tail *tail)
 /* What is there now, to stdout. */
 static int dump(struct berth_cli *cli, struct berth_tail *tail)
 {
-	bool is_fresh = true;
-
-	for (; berth_tail_fill(tail, is_fresh); is_fresh = tail->at == tail->n) {
+	while (berth_tail_fill(tail, true)) {
 		int r = berth_tail_write(tail);
 
 		if (r < 0)
@@ -42,6 +42,17 @@ static int dump(struct berth_cli *cli, struct berth_tail *tail)
 			                      strerrordesc_np(-r));
 	}
 	return BERTH_EXIT_OK;
+}
+
+static int complain_missing(struct berth_cli *cli, uint64_t id, const char *path)
+{
+	BERTH_AUTO_TEXT struct berth_text help = {0};
+
+	berth_text_addf(&help,
+	                "The file may have been moved or removed; berth show %" PRIu64 " tells where the job wrote it.",
+	                id);
+	return berth_complain(cli, BERTH_EXIT_FAILED, "NoOutput", berth_text_str(&help),
+	                      "the output of job %" PRIu64 " cannot be read: %s", id, path);
 }
 
 static int print_now(struct berth_cli *cli, uint64_t id)
@@ -66,6 +77,8 @@ static int print_now(struct berth_cli *cli, uint64_t id)
 	berth_tail_open(&tail, berth_json_text(job, "output_path"));
 	tail.is_json = cli->is_json;
 	r = cli->is_json ? dump_json(cli, &tail) : dump(cli, &tail);
+	if (r == BERTH_EXIT_OK && tail.is_missing)
+		r = complain_missing(cli, id, berth_json_text(job, "output_path"));
 	berth_tail_fini(&tail);
 	return r;
 }

@@ -208,11 +208,12 @@ static int print_verdict(struct berth_cli *cli, const json_t *answer)
 static bool is_told_by_code(const json_t *job)
 {
 	const char *state = berth_json_text(job, "state");
+	const char *code = berth_json_text(json_object_get(job, "reason"), "code");
 
 	if (strcmp(state, "COMPLETED") == 0)
 		return true;
 	return strcmp(state, "FAILED") == 0 && json_is_integer(json_object_get(job, "exit_code")) &&
-	       !isatty(STDERR_FILENO);
+	       strcmp(code, "ExecFailed") != 0 && !isatty(STDERR_FILENO);
 }
 
 /* Follow to the end, say what the exit code alone does not, and return the job's code. */

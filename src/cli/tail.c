@@ -73,8 +73,10 @@ static void ask(struct berth_tail *tail)
 	tail->asked_ms = berth_clock_boot_ms();
 	(void)snprintf(target, sizeof(target), "/api/v1/jobs/%" PRIu64 "/log?offset=%" PRIu64 "&length=%u", tail->id,
 	               tail->offset, BERTH_TAIL_BYTES);
-	if (berth_call_try(tail->cli, &call, &reply, NULL) < 0 || reply.status != 200 ||
-	    reply.body.len > BERTH_TAIL_BYTES)
+	if (berth_call_try(tail->cli, &call, &reply, NULL) < 0)
+		return;
+	tail->is_missing = reply.status == 404;
+	if (reply.status != 200 || reply.body.len > BERTH_TAIL_BYTES)
 		return;
 	if (reply.body.len > 0)
 		memcpy(tail->buf, reply.body.at, reply.body.len);

@@ -19,6 +19,7 @@ struct berth_tail {
 	bool is_json;          /* to stdout, as one berth.log/1 object a piece */
 	int fd;                /* owned: the file; -1 = not open */
 	bool is_asking;        /* the daemon is asked for it */
+	bool is_missing;       /* it has none either */
 	uint64_t offset;       /* in the file: what has been read */
 	uint64_t asked_ms;     /* boot clock: when the daemon was asked last */
 	char *buf;             /* owned, BERTH_TAIL_BYTES */

@@ -86,7 +86,8 @@ static void print_devices(const json_t *devices, FILE *out)
 		BERTH_AUTO_FREE char *words = berth_json_printable(device, "text", 0);
 
 		if (gather(devices, i, berth_json_text(device, "text"), &indexes))
-			fprintf(out, "       GPU %-*s  %s\n", (int)width, indexes.at ? indexes.at : "?", words ? words : "?");
+			fprintf(out, "       GPU %-*s  %s\n", (int)width, indexes.at ? indexes.at : "?",
+			        words ? words : "?");
 	}
 }
 
