@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include "api/listen.h"
+#include "api/peer.h"
 #include "base/clock.h"
 
 #define IDLE_S 30u /* without a byte in either direction */
@@ -20,8 +21,9 @@ enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WORK, PHASE_ANSWER, PHASE_STREAM }
 
 struct berth_connection {
 	struct berth_http *http;
-	int fd; /* libmicrohttpd's */
-	uid_t uid;
+	int fd;         /* libmicrohttpd's */
+	uid_t uid;      /* unix */
+	uid_t peer_uid; /* TCP */
 	bool is_tcp;
 	enum phase phase;
 	uint64_t since_ms; /* boot clock: the phase began */
@@ -52,6 +54,7 @@ struct berth_http {
 	uint16_t port;
 	uint64_t n_requests;
 	size_t answer_bytes;
+	bool is_peer_told;
 	bool is_closing;
 };
 
@@ -141,8 +144,11 @@ static void open_connection(struct server *server, struct MHD_Connection *mhd, v
 	connection->fd = info->connect_fd;
 	connection->is_tcp = server->is_tcp;
 	connection->uid = (uid_t)-1;
+	connection->peer_uid = (uid_t)-1;
 	if (!server->is_tcp && getsockopt(connection->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
 		connection->uid = cred.uid;
+	if (server->is_tcp && server->http->is_peer_told && berth_peer_uid(connection->fd, &connection->peer_uid) < 0)
+		connection->peer_uid = (uid_t)-1;
 	set_phase(connection, PHASE_HEADERS);
 	connection->next = server->http->connections;
 	if (connection->next)
@@ -196,6 +202,8 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *mhd)
 	                                   .connection = connection,
 	                                   .is_tcp = server->is_tcp,
 	                                   .uid = connection->uid,
+	                                   .peer_uid = connection->peer_uid,
+	                                   .is_peer_told = server->http->is_peer_told,
 	                                   .is_bad_path = strstr(uri, "%00") != NULL,
 	                                   .next = server->http->requests};
 	if (request->next)
@@ -437,6 +445,7 @@ static int open_all(struct berth_http *http, const struct berth_http_options *op
 	uint64_t now_us = 0;
 	int r = open_unix(http, options->socket_path, err);
 
+	http->is_peer_told = options->listen_addr && berth_peer_is_told();
 	if (r == 0 && options->listen_addr) {
 		r = berth_listen_loopback(options->listen_addr, options->listen_port, options->may_move, &http->port,
 		                          err);

@@ -44,8 +44,10 @@ struct berth_exchange {
 	char *path;               /* decoded, without the query; owned */
 	bool is_bad_path;         /* holds %00: never let in */
 	bool is_tcp;
-	uid_t uid; /* who asks. Unix: from the kernel, at accept. TCP: set by whoever checks the session; (uid_t)-1
-	              until then */
+	uid_t uid;      /* who asks. Unix: from the kernel, at accept. TCP: set by whoever checks the session; (uid_t)-1
+	                   until then */
+	uid_t peer_uid; /* whose program holds the other end of a TCP connection, at accept; (uid_t)-1 = nobody's */
+	bool is_peer_told;             /* false: this kernel does not say, peer_uid means nothing */
 	struct berth_text body;        /* complete when handle() is called; owned */
 	const void *route;             /* for the host's use */
 	char *arg;                     /* the variable part of the path; owned; NULL = none */

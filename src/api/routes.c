@@ -96,9 +96,9 @@ static void refuse_stranger(struct berth_exchange *request)
 {
 	static const char page[] = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>berth</title>"
 				   "<p>Please sign in: type <code>berth web</code> in a terminal on this machine and "
-	                           "open the link it prints."
+				   "open the link it prints."
 				   "<p lang=\"zh\">请先登录：在这台机器的终端里输入 <code>berth "
-	                           "web</code>，然后打开它给出的链接。</html>\n";
+				   "web</code>，然后打开它给出的链接。</html>\n";
 	const struct berth_refusal refusal = {MHD_HTTP_UNAUTHORIZED, "NotSignedIn", NULL,
 	                                      "`berth web` prints a sign-in link; programs use the unix socket."};
 
@@ -160,15 +160,29 @@ static bool check_tcp(const struct berth_api *api, struct berth_exchange *reques
 	return true;
 }
 
+static bool is_welcome(const struct berth_api *api, uid_t uid)
+{
+	return uid == api->host.uid || uid == 0;
+}
+
 static bool check_user(const struct berth_api *api, struct berth_exchange *request)
 {
 	const struct berth_refusal refusal = {MHD_HTTP_FORBIDDEN, "NotYourDaemon", NULL,
 	                                      "It runs jobs as its owner, so nobody else may use it. Start your own "
 	                                      "with `berthd`, or ask the owner to run the command for you."};
-	if (request->uid == api->host.uid || request->uid == 0)
+	/* Whose session it is, and whose program sends it: a stolen one is of no use to other users of the machine. */
+	const bool is_own_program = !request->is_tcp || !request->is_peer_told || is_welcome(api, request->peer_uid);
+	const uid_t stranger = is_own_program ? request->uid : request->peer_uid;
+
+	if (is_own_program && is_welcome(api, request->uid))
 		return true;
-	berth_reply_error(request, &refusal, "This berth belongs to %s (uid %u); you are uid %u.", api->owner,
-	                  (unsigned)api->host.uid, (unsigned)request->uid);
+	if (stranger == (uid_t)-1)
+		berth_reply_error(request, &refusal,
+		                  "This berth belongs to %s (uid %u); the program that asks is gone already.",
+		                  api->owner, (unsigned)api->host.uid);
+	else
+		berth_reply_error(request, &refusal, "This berth belongs to %s (uid %u); you are uid %u.", api->owner,
+		                  (unsigned)api->host.uid, (unsigned)stranger);
 	return false;
 }
 
@@ -214,7 +228,7 @@ static enum MHD_Result check_name(void *arg, enum MHD_ValueKind kind, const char
 	char word[48];
 
 	(void)snprintf(word, sizeof(word), " %.40s ", name);
-	if (!check->route->query || !strstr(check->route->query, word)) {
+	if ((!value && name[0]) || !check->route->query || !strstr(check->route->query, word)) {
 		(void)snprintf(check->bad, sizeof(check->bad), "%.40s", name);
 		return MHD_NO;
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "api/double_test.h"
 #include "api/fixture_test.h"
+#include "api/peer.h"
 #include "api/routes.h"
 
 #define SPEC "\"spec\":{\"argv\":[\"python\"],\"cwd\":\"/home/lin\",\"env\":[\"A=1\"]}"
@@ -299,6 +300,34 @@ static void test_somebody_elses_daemon(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
+/* A session that another user of the machine got hold of: no use over TCP either. */
+static void test_a_stolen_session(void **state)
+{
+	struct berth_fixture *fixture = *state;
+	BERTH_AUTO_FREE char *session = berth_sign_in(fixture);
+	BERTH_AUTO_ANSWER struct berth_answer answer = {0};
+	BERTH_AUTO_TEXT struct berth_text text = {0};
+	int fd;
+
+	if (getuid() != 0 || !berth_peer_is_told())
+		skip();
+	berth_text_addf(&text, "POST /api/v1/jobs HTTP/1.1\r\n%sContent-Length: %zu\r\n\r\n{%s}", session,
+	                strlen(SPEC) + 2, SPEC);
+	assert_int_equal(seteuid(65534), 0);
+	fd = berth_client_tcp(fixture);
+	assert_int_equal(seteuid(0), 0);
+	assert_true(berth_client_send(fixture, fd, text.at, text.len));
+	answer = berth_client_read(fixture, fd);
+	assert_error(&answer, 403, "NotYourDaemon");
+	assert_int_equal(close(fd), 0);
+	/* Nor blindly, by a program that has closed its end before it can be asked whose it was. */
+	fd = berth_client_tcp(fixture);
+	assert_int_equal(send(fd, text.at, text.len, 0), text.len);
+	assert_int_equal(close(fd), 0);
+	berth_fixture_settle(fixture);
+	assert_int_equal(berth_core_next_job(berth_ledger_core(fixture->ledger)), 1);
+}
+
 static void test_without_tcp(void **state)
 {
 	struct berth_fixture *fixture = *state;
@@ -328,6 +357,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_standing_headers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_page_names_only_its_own_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_somebody_elses_daemon, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_stolen_session, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_without_tcp, set_up, tear_down),
 	};
 
