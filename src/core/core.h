@@ -23,6 +23,7 @@ struct berth_core *berth_core_new(void);
 void berth_core_free(struct berth_core *core);
 
 /* Make room so that folding these n facts, in any order, cannot fail for memory. Called before they are journalled.
+ * Holds until the next reserve, which makes room for its own facts only: one call for a whole transaction.
  * 0 or -ENOMEM with the state unchanged. */
 BERTH_MUST_USE int berth_core_reserve(struct berth_core *core, const struct berth_fact *facts, size_t n);
 
@@ -30,12 +31,15 @@ BERTH_MUST_USE int berth_core_reserve(struct berth_core *core, const struct bert
  * REQUEUE_ASKED, DEVICE_DRAIN. Returns 0 (also when it would change nothing: cancelling a finished job is no error);
  * -ENOENT no such job or device; -ERANGE the request can never be met, ret says why and what would fit;
  * -EBUSY not in this state (hold or resize of a running job, release of one not held, requeue of one that waits);
- * -EINVAL nonsense (0 limit, more than BERTH_NODE_DEVICES_MAX devices …). ret may be NULL. */
+ * -EINVAL nonsense (0 limit, more than BERTH_NODE_DEVICES_MAX devices …). ret may be NULL; it is NONE unless a
+ * request was refused. */
 BERTH_MUST_USE int berth_core_check(const struct berth_core *core, const struct berth_fact *fact,
                                     struct berth_reason *ret);
 
 /* What happened. Decides nothing. Returns 0 applied; -ESTALE it no longer applies (state unchanged but for the journal
- * number); -EINVAL it contradicts the state or is malformed (a damaged or foreign journal; state unchanged). */
+ * number and time); -EINVAL it contradicts the state or is malformed (a damaged or foreign journal; state unchanged);
+ * -ENOMEM only for a fact for which no room was reserved (state unchanged).
+ * A decision is as good as its fold: one that comes back stale must not be carried out. */
 BERTH_MUST_USE int berth_core_fold(struct berth_core *core, const struct berth_fact *fact);
 
 /* What to do now. Changes nothing.
@@ -138,18 +142,20 @@ BERTH_MUST_USE ssize_t berth_core_outlook(struct berth_core *core, uint64_t now_
                                           size_t cap);
 
 /* Dry run: what would become of this SUBMITTED fact? As berth_core_check, and on 0 the forecast as if it stood in the
- * queue now; ret_set: the devices it would get now, n = 0 when it would wait. */
+ * queue now. ret_set: the devices it would get now, n = 0 when it would wait; then ret_reason (may be NULL) says why.
+ * */
 BERTH_MUST_USE int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint64_t now_ms,
                                   struct berth_reason *ret_reason, struct berth_forecast *ret_forecast,
                                   struct berth_share_set *ret_set);
 
 /* --- saving --------------------------------------------------------------------------------------------------- */
 
-/* Facts that, folded into a fresh core, give this state. emit is called for each in order; a non-zero return ends it
- * and is returned. Facts and their strings live for the call only. */
+/* Facts that, folded into a fresh core, give this state; they carry its journal number and time. emit is called for
+ * each in order; a non-zero return ends it and is returned. Facts and their strings live for the call only. */
 BERTH_MUST_USE int berth_core_image(const struct berth_core *core,
                                     int (*emit)(void *arg, const struct berth_fact *fact), void *arg);
 
-/* A number that two cores share exactly when their states are equal (up to chance 2^-64). */
+/* A number that two cores share exactly when their states are equal (up to chance 2^-64). The journal number and time
+ * are a place in the journal, not state: they do not count. Costs a look at every job. */
 uint64_t berth_core_hash(const struct berth_core *core);
 #endif

@@ -104,6 +104,7 @@ int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint6
 	};
 	struct berth_shape shape = { .request = submit->request, .grace_ms = submit->grace_ms };
 	struct berth_forecast_view view;
+	struct berth_reason own;
 	uint64_t start_ms;
 	int r = fact->kind == BERTH_FACT_JOB_SUBMITTED ? berth_core_check(core, fact, ret_reason) : -EINVAL;
 
@@ -119,7 +120,10 @@ int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint6
 	                                  : "";
 	start_ms = berth_forecast_start(&view, &shape, ret_set);
 	*ret_forecast = berth_forecast_of(&job, start_ms, now_ms);
-	if (berth_obstacle_of_job(&job, now_ms).code != BERTH_REASON_NONE)
+	own = berth_obstacle_of_job(&job, now_ms);
+	if (own.code != BERTH_REASON_NONE)
 		*ret_set = (struct berth_share_set){ 0 };
+	if (ret_reason)
+		*ret_reason = own.code != BERTH_REASON_NONE ? own : berth_obstacle_of_shape(&view.pass, &shape);
 	return 0;
 }

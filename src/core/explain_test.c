@@ -312,6 +312,7 @@ static void test_dry_run(void **state)
 	assert_int_equal(forecast.latest_ms, stage.now_ms);
 	assert_int_equal(set.n, 2);
 	assert_int_equal(set.share[0].device, 7);
+	assert_int_equal(reason.code, BERTH_REASON_NONE);
 	fact.u.submit.request.limit_ms = 60 * STAGE_MINUTE; /* still beside the first in line, who needs the four */
 	assert_int_equal(berth_core_try(stage.core, &fact, stage.now_ms, &reason, &forecast, &set), 0);
 	assert_int_equal(set.n, 2);
@@ -319,12 +320,17 @@ static void test_dry_run(void **state)
 	assert_int_equal(berth_core_try(stage.core, &fact, stage.now_ms, &reason, &forecast, &set), 0);
 	assert_int_equal(set.n, 0);
 	assert_int_equal(forecast.latest_ms, stage.now_ms + 60 * STAGE_MINUTE);
+	assert_reason(reason, BERTH_REASON_RESOURCES, 8, 2, 8);
 	fact.u.submit.begin_ms = stage.now_ms + 90 * STAGE_MINUTE;
 	assert_int_equal(berth_core_try(stage.core, &fact, stage.now_ms, &reason, &forecast, &set), 0);
 	assert_int_equal(forecast.earliest_ms, stage.now_ms + 90 * STAGE_MINUTE);
+	assert_reason(reason, BERTH_REASON_BEGIN_TIME, stage.now_ms + 90 * STAGE_MINUTE, 0, 0);
+	assert_int_equal(berth_core_try(stage.core, &fact, stage.now_ms, NULL, &forecast, &set), 0);
 	fact.u.submit.request.gpus = 9;
 	assert_int_equal(berth_core_try(stage.core, &fact, stage.now_ms, &reason, &forecast, &set), -ERANGE);
 	assert_reason(reason, BERTH_REASON_TOO_MANY_GPUS, 9, 8, 0);
+	berth_fact_init(&fact, BERTH_FACT_JOB_HELD);
+	assert_int_equal(berth_core_try(stage.core, &fact, stage.now_ms, &reason, &forecast, &set), -EINVAL);
 	assert_int_equal(berth_core_hash(stage.core), hash);
 	stage_close(&stage);
 }

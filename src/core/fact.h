@@ -23,7 +23,7 @@ enum berth_fact_kind {
 	/* the site */
 	BERTH_FACT_POLICY_SET,
 	BERTH_FACT_NODE_SEEN,
-	BERTH_FACT_DEVICE_SEEN,   /* new, or seen again with perhaps another index, model or memory */
+	BERTH_FACT_DEVICE_SEEN,   /* new, or seen again with perhaps another index, model, memory or node */
 	BERTH_FACT_DEVICE_HEALTH,
 	BERTH_FACT_DEVICE_DRAIN,  /* begun or ended by a person */
 
@@ -217,14 +217,18 @@ struct berth_fact_counters {
 	uint32_t next_device;
 };
 
-/* One job, whole: the live record and its image in a snapshot. Strings are interned by the core that holds it. */
+/* One job, whole: the live record and its image in a snapshot. Strings are interned by the core that holds it.
+ *
+ * Times are of the core clock. Start and end are when the shim saw them, moved into what the core saw between the facts
+ * before and behind: its wall clock may have been stepped. A job cancelled while it waits ends without running:
+ * assign_ms and start_ms are 0 then, and last says exit code -1, whatever an attempt before had. */
 struct berth_job {
 	uint64_t id;
 	enum berth_job_state state;
 	struct berth_fact_submit asked;   /* as submitted and altered since */
 	uint64_t submit_ms;
 	uint32_t attempt;                 /* current or last; 0 = none yet */
-	uint32_t restarts;                /* attempts that ran after the first */
+	uint32_t restarts;                /* times it went back to the queue after having run */
 	uint32_t failures;                /* in a row */
 	uint32_t requeues_used;           /* of asked.requeue_max */
 	uint64_t eligible_ms;             /* back-off; 0 = none */

@@ -82,6 +82,33 @@ static void test_a_shape_goes_with_its_last_holder(void **state)
 	close_fixture(&f);
 }
 
+/* Two shapes whose hashes are equal hang in one chain. Hashes of 64 bits do not collide by trying, so the chain is made
+ * by hand, as the table would have it. */
+static void test_shapes_of_one_hash(void **state)
+{
+	struct fixture f;
+	struct berth_shape *a, *b;
+
+	open_fixture(&f);
+	a = keep(&f, 1, 1, 0, "");
+	b = keep(&f, 2, 1, 0, "");
+	berth_table_remove(&f.shapes.first, b->hash);
+	b->hash = a->hash;
+	b->next = a->slot;
+	berth_table_put(&f.shapes.first, a->hash, b->slot);
+	assert_ptr_equal(keep(&f, 1, 1, 0, ""), a);
+	berth_shapes_drop(&f.shapes, &f.strings, a);
+	berth_shapes_drop(&f.shapes, &f.strings, a);
+	assert_int_equal(b->next, BERTH_TABLE_NONE);
+	a = keep(&f, 1, 1, 0, "");
+	assert_int_equal(a->next, b->slot);
+	berth_shapes_drop(&f.shapes, &f.strings, a);
+	assert_int_equal(berth_table_get(&f.shapes.first, b->hash), b->slot);
+	berth_shapes_drop(&f.shapes, &f.strings, b);
+	assert_int_equal(f.shapes.first.n, 0);
+	close_fixture(&f);
+}
+
 static void test_span_saturates(void **state)
 {
 	struct berth_shape shape = { .request.limit_ms = 1000, .grace_ms = 30 };
@@ -99,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_equal_requests_are_one_shape),
 		cmocka_unit_test(test_without_devices_all_are_one),
 		cmocka_unit_test(test_a_shape_goes_with_its_last_holder),
+		cmocka_unit_test(test_shapes_of_one_hash),
 		cmocka_unit_test(test_span_saturates),
 	};
 
