@@ -11,12 +11,14 @@
 #include "store/db.h"
 #include "store/journal.h"
 #include "store/migrate.h"
+#include "store/preallocate.h"
 #include "store/record.h"
 #include "store/spec.h"
 #include "store/verify.h"
 #include "store/writer.h"
 
 #define DB_NAME "berth.db"
+#define LOG_NAME DB_NAME "-wal"
 #define LOCK_NAME "berth.lock"
 
 struct berth_store {
@@ -124,6 +126,7 @@ static int open_database(struct berth_store *store, const char *path, const char
 			(void)close(head_fd);
 		return r;
 	}
+	berth_preallocate_log(dirfd, LOG_NAME);
 	return berth_writer_start(db, head_fd, &store->verified, &store->writer, err);
 }
 
