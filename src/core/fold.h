@@ -4,6 +4,7 @@
  * share sets ascending) for which room was made; it returns 0, or -ESTALE or -EINVAL with the state unchanged.
  */
 #include "core/model.h"
+#include "core/order.h"
 
 typedef int berth_fold_fn(struct berth_core *core, const struct berth_fact *fact);
 

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include "base/arena.h"
 #include "core/core.h"
-#include "core/order.h"
 #include "core/pool.h"
 #include "core/shape.h"
 #include "core/strings.h"
 #include "core/table.h"
+#include "core/tree.h"
 
 #define BERTH_NO_POSITION UINT32_MAX
 
@@ -31,6 +31,14 @@ struct berth_device_rec {
 struct berth_node_rec {
 	struct berth_node node;
 	uint32_t first_device;       /* position; BERTH_NO_POSITION */
+};
+
+/* Sets of jobs that await something, kept by order.h; each job is in one of them at most. */
+struct berth_order { /* {0} is empty */
+	struct berth_tree todo, timed, live, done;
+	struct berth_queue *active[BERTH_TIER_COUNT]; /* queues that are not empty */
+	size_t n_active;
+	uint64_t clock_ms;
 };
 
 struct berth_core {

@@ -8,23 +8,12 @@
  *   timed   waits for its begin time or the end of a back-off
  *   live    has an attempt
  *   done    final, by the time it became so
- * A held job is in none. Which jobs are in timed and which in queues depends on the clock that the order was last set
- * to; that is bookkeeping, no state: equal records and clocks give equal sets.
+ * A held job is in none. The sets lie in the core (struct berth_order in model.h). Which jobs are in timed and which in
+ * queues depends on the clock that the order was last set to; that is bookkeeping, no state: equal records and clocks
+ * give equal sets.
  */
 #include <stdbool.h>
-#include "core/shape.h"
-#include "core/tree.h"
-
-struct berth_arena;
-struct berth_core;
-struct berth_job_rec;
-
-struct berth_order { /* {0} is empty */
-	struct berth_tree todo, timed, live, done;
-	struct berth_queue *active[BERTH_TIER_COUNT]; /* queues that are not empty */
-	size_t n_active;
-	uint64_t clock_ms;
-};
+#include "core/model.h"
 
 /* Put a job where its record says, and count it. */
 void berth_order_file(struct berth_core *core, struct berth_job_rec *rec);

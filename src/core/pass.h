@@ -7,6 +7,7 @@
  */
 #include <stdbool.h>
 #include "core/model.h"
+#include "core/order.h"
 
 /* So many jobs that cannot start keep devices, each the first in line of its shape. More would cost time and let nearly
  * nothing pass any more; the first of all is what EASY backfill promises (Lifka 1995). */
