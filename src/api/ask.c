@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 #include "api/post.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #define NAME_MAX_BYTES 128u
@@ -38,15 +39,16 @@ static int take_number(const struct place *at, uint64_t min, uint64_t max, const
 	return 0;
 }
 
+/* What is shown of a name must be what it is: no control characters, nothing that turns text around. */
 static int take_name(const struct place *at)
 {
 	const char *name = json_string_value(at->value);
+	BERTH_AUTO_FREE char *shown = name ? berth_utf8_printable(name, 0) : NULL;
 
 	if (!name || name[0] == '\0' || strlen(name) > NAME_MAX_BYTES)
 		return refuse(at, "a string of 1 to 128 bytes");
-	for (const char *s = name; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return refuse(at, "a string without control characters");
+	if (!shown || strcmp(shown, name) != 0)
+		return refuse(at, "a string without control characters");
 	at->ask->name = name;
 	return 0;
 }

@@ -102,6 +102,7 @@ static void test_refusals_name_the_field(void **state)
 		{"{\"name\":7}", "jobs[3].name"},
 		{"{\"name\":\"a\\nb\"}", "jobs[3].name"},
 		{"{\"name\":\"\\u001b[31m\"}", "jobs[3].name"},
+		{"{\"name\":\"\\u202egnp.exe\"}", "jobs[3].name"},
 		{"{\"gpu_model\":1}", "jobs[3].gpu_model"},
 		{"{\"gpu_mem_bytes\":0}", "jobs[3].gpu_mem_bytes"},
 		{"{\"gpu_mem_bytes\":\"40G\"}", "jobs[3].gpu_mem_bytes"},

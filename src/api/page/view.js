@@ -13,6 +13,10 @@ export function make(tag, className, ...children) {
   return node;
 }
 
+// Characters that move the cursor or turn the text around, so that what is seen is not what is there.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const plain = (text) => text.replace(HIDDEN, "?");
+
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -74,7 +78,7 @@ function updateCard(node, gpu, live) {
   setText(p.model, gpu.model);
   setText(p.letter, LETTERS[gpu.state] ?? "?");
   setText(p.state, w.card_states[gpu.state] ?? gpu.state);
-  setText(p.user, gpu.user ?? (gpu.drain ? w.drained_by(gpu.drain.by, gpu.drain.note) : w.nobody));
+  setText(p.user, gpu.user ?? (gpu.drain ? w.drained_by(gpu.drain.by, plain(gpu.drain.note)) : w.nobody));
   setText(p.job, gpu.jobs.length ? ` · ${gpu.jobs.map(w.job).join(", ")}` : "");
   setText(p.since, gpu.since ? w.since(span(live.now() - new Date(gpu.since))) : "");
   p.use.show(w.use, gpu.util_permille, gpu.util_permille === null ? w.unknown : `${Math.round(gpu.util_permille / 10)} %`);
@@ -114,21 +118,23 @@ function waitingText(job, live) {
   const w = words();
   const start = job.predicted_start;
   const waits = w.waited(span(live.now() - new Date(job.submit_time)));
-  return start && job.state !== "HELD" ? `${waits} · ${w.starts(start.earliest && moment(start.earliest), start.latest && moment(start.latest))}` : waits;
+  if (!start || job.state === "HELD") return waits;
+  // What could begin at once, but waits all the same, has only one end worth telling.
+  const isLater = start.earliest && new Date(start.earliest) - live.now() > 60000;
+  return `${waits} · ${w.starts(isLater ? moment(start.earliest) : null, start.latest && moment(start.latest))}`;
 }
 
 function progressText(progress) {
   if (!progress) return words().no_progress;
   const count = progress.total === null ? "" : `${progress.done}/${progress.total}`;
-  return [count, progress.text].filter(Boolean).join(" · ");
+  return [count, plain(progress.text)].filter(Boolean).join(" · ");
 }
 
 const permilleOf = (progress) => (progress && progress.total > 0 ? Math.min(1000, Math.round((progress.done / progress.total) * 1000)) : 0);
 
 function reasonLine(job) {
-  const text = reasonWords(job.reason);
   if (job.state === "COMPLETED") return words().exit(job.exit_code, job.signal);
-  return text;
+  return job.state === "CANCELLED" && job.reason.code === "Cancelled" ? "" : reasonWords(job.reason);
 }
 
 function updateJob(node, job, live, kind) {
@@ -136,8 +142,8 @@ function updateJob(node, job, live, kind) {
   node.job = job;
   setAttribute(node, "data-state", job.state);
   setText(p.id, String(job.id));
-  setText(p.name, job.name);
-  p.name.title = job.name;
+  setText(p.name, plain(job.name));
+  p.name.title = plain(job.name);
   setText(p.user, job.user);
   const on = indexes(job);
   setText(p.gpus, `${job.tier} · ${w.gpus(job.gpus)}${on ? ` · ${w.on(on)}` : ""}`);
@@ -153,7 +159,7 @@ function updateJob(node, job, live, kind) {
   setText(p.output, p.log.hidden ? w.output : w.hide);
   setAttribute(p.output, "aria-label", w.output_of(job.id));
   setAttribute(p.output, "aria-expanded", String(!p.log.hidden));
-  p.output.hidden = kind === "waiting" && job.attempt === 0;
+  p.output.hidden = job.attempt === 0;
   setText(p.cancel, w.cancel);
   setAttribute(p.cancel, "aria-label", w.cancel_of(job.id));
   p.cancel.hidden = kind === "finished" || job.state === "STOPPING";
