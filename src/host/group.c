@@ -250,7 +250,8 @@ static void close_dir(DIR **dir)
 
 static int remove_group(const char *path, unsigned depth);
 
-/* What is in the way is found out when the directory itself is removed. */
+/* What is in the way is found out when the directory itself is removed. A group in use is left whole: empty groups
+ * inside are the job's own affair. */
 static void remove_below(const char *path, unsigned depth)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = opendir(path);
@@ -271,7 +272,7 @@ static int remove_group(const char *path, unsigned depth)
 		return 0;
 	if (errno != EBUSY && errno != ENOTEMPTY)
 		return -errno;
-	if (depth >= DEPTH_MAX)
+	if (depth >= DEPTH_MAX || berth_group_is_populated(path) != 0)
 		return -EBUSY;
 	remove_below(path, depth);
 	return rmdir(path) == 0 || errno == ENOENT ? 0 : -errno;

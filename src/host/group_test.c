@@ -158,18 +158,22 @@ static void test_gone(void **state)
 static void test_nested_and_sweep(void **state)
 {
 	const char *root = *state;
-	char one[BERTH_GROUP_PATH_MAX], inner[BERTH_GROUP_PATH_MAX], two[BERTH_GROUP_PATH_MAX];
+	char one[BERTH_GROUP_PATH_MAX], inner[BERTH_GROUP_PATH_MAX], two[BERTH_GROUP_PATH_MAX],
+		kept[BERTH_GROUP_PATH_MAX];
 	pid_t pid;
 
 	NEEDS_GROUPS(root);
 	assert_int_equal(berth_group_make(root, "13.1", one, sizeof(one)), 0);
 	assert_int_equal(berth_group_make(one, "inner", inner, sizeof(inner)), 0);
 	assert_int_equal(berth_group_make(root, "13.2", two, sizeof(two)), 0);
+	assert_int_equal(berth_group_make(two, "kept", kept, sizeof(kept)), 0);
 	pid = sleeper();
 	assert_int_equal(berth_group_attach(two, pid), 0);
 	berth_group_sweep(root);
 	assert_int_equal(access(one, F_OK), -1);
 	assert_int_equal(access(two, F_OK), 0);
+	/* It may be about to be used. */
+	assert_int_equal(access(kept, F_OK), 0);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	reap(pid, SIGKILL);
 	berth_group_sweep(root);

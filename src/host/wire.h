@@ -36,7 +36,7 @@ enum berth_wire_kind {
 	BERTH_WIRE_WITHDRAW,
 	/* Own the card uuid[0] on this machine: bind @berth/UUID. */
 	BERTH_WIRE_ENROL,
-	/* Give that ownership up. */
+	/* Give that ownership up; not answered. */
 	BERTH_WIRE_RELEASE,
 
 	/* --- exec -> daemon, each answers one of the above with the same job, attempt, uuid[0] --- */
@@ -86,6 +86,7 @@ enum berth_wire_kind {
 };
 
 #define BERTH_WIRE_LOG_MAX 65536u
+#define BERTH_WIRE_CAUSE_LIMIT 5u /* BERTH_STOP_LIMIT of core/fact.h, the one cause that a shim finds by itself */
 #define BERTH_WIRE_TEXT_MAX 208
 
 struct berth_wire {
