@@ -26,6 +26,7 @@ const char *const berth_migrations[] = {
 	" state TEXT NOT NULL, submit_ms INTEGER NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,"
 	" json TEXT NOT NULL, seal BLOB NOT NULL) STRICT;"
 	"CREATE INDEX history_user ON history(user, job);"
+	"CREATE INDEX history_state ON history(state, job);"
 	"CREATE INDEX history_end ON history(end_ms, job);"
 	"CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL) STRICT, WITHOUT ROWID;",
 };

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -452,6 +454,49 @@ static void test_a_full_disk_refuses_and_recovers_by_itself(void **state)
 	assert_int_equal(load(shelf).n, 6);
 }
 
+/* A file system of 6 MiB in a mount namespace of our own; false when we may not. */
+static bool mount_small_disk(const char *dir)
+{
+	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("small", dir, "tmpfs", 0, "size=6m,mode=0700") == 0;
+}
+
+/* The same on a file system that really runs full, under the log, its index and the database alike. */
+static void test_a_file_system_that_runs_full(void **state)
+{
+	struct shelf *shelf = *state;
+	struct berth_fact fact;
+	const struct berth_transaction tx = {.facts = &fact, .n_facts = 1}, empty = {0};
+	int r = 0;
+
+	shelf_close(shelf);
+	if (!mount_small_disk(shelf->dir)) {
+		print_message("no mount namespace of our own: skipped\n");
+		skip();
+	}
+	shelf_open(shelf);
+	for (int i = 0; i < 200 && r == 0; i++) {
+		char name[60000];
+
+		memset(name, 'x', sizeof(name) - 1);
+		name[sizeof(name) - 1] = '\0';
+		fact = shelf_fact(shelf, name);
+		r = shelf_commit(shelf, &tx);
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_true(shelf->seq > 10);
+	assert_int_equal(shelf_commit(shelf, &tx), -ENOSPC);
+	assert_int_equal(mount(NULL, shelf->dir, NULL, MS_REMOUNT, "size=30m"), 0);
+	assert_int_equal(shelf_commit(shelf, &empty), 0);
+	fact = shelf_fact(shelf, "there is room again");
+	assert_int_equal(shelf_commit(shelf, &tx), 0);
+	shelf_close(shelf);
+	shelf_open(shelf);
+	assert_int_equal(load(shelf).n, shelf->seq);
+	shelf_close(shelf);
+	assert_int_equal(umount(shelf->dir), 0);
+}
+
 static void test_a_snapshot_on_a_full_disk_is_given_up_without_harm(void **state)
 {
 	struct shelf *shelf = *state;
@@ -573,6 +618,7 @@ int main(void)
 		TEST(test_specifications_go_when_no_job_names_them),
 		TEST(test_old_submission_keys_go_with_a_snapshot),
 		TEST(test_a_full_disk_refuses_and_recovers_by_itself),
+		TEST(test_a_file_system_that_runs_full),
 		TEST(test_a_snapshot_on_a_full_disk_is_given_up_without_harm),
 		TEST(test_a_lost_flush_poisons_and_is_never_tried_again),
 		TEST(test_one_flush_per_transaction),
