@@ -1,6 +1,7 @@
 #ifndef BERTH_API_GPU_JSON_H
 #define BERTH_API_GPU_JSON_H
-/* A device as JSON. */
+/* A device as JSON, as docs/api.md shows it: what the core knows of it (who holds it, since when, health, drain), the
+ * newest sample that telemetry has, and the links that the daemon lends. */
 #include "api/server.h"
 
 /* device: borrowed. What no fresh sample (BERTH_TELEMETRY_FRESH_MS) says is null. */

@@ -20,7 +20,8 @@ struct berth_json {
 	char zone_text[8];    /* "+08:00" */
 };
 
-/* A writer at the end of text. */
+/* A writer at the end of text; what stands there already is left alone and counts for nothing. Lives as long as text.
+ */
 struct berth_json berth_json_at(struct berth_text *text);
 
 /* kind: '{' or '[' opens, '}' or ']' closes. */
@@ -33,7 +34,7 @@ void berth_json_bool(struct berth_json *json, const char *key, bool value);
 void berth_json_null(struct berth_json *json, const char *key);
 /* s NULL = null. Bytes that are not valid UTF-8 become '?', so that the answer always is JSON. */
 void berth_json_str(struct berth_json *json, const char *key, const char *s);
-/* Already JSON. */
+/* Already JSON: a stored row, "[]". Not checked. */
 void berth_json_raw(struct berth_json *json, const char *key, const char *value, size_t n);
 /* ISO 8601 with zone and milliseconds; 0 and UINT64_MAX (never, not known) = null. */
 void berth_json_time(struct berth_json *json, const char *key, uint64_t at_ms);

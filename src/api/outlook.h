@@ -4,7 +4,7 @@
  * all event streams. */
 #include "core/core.h"
 
-/* {0} is empty. */
+/* {0} is empty. Owned by the API, refreshed by whoever is about to write jobs that wait. */
 struct berth_outlooks {
 	struct berth_outlook *rows; /* owned; in the queue's order */
 	size_t n, cap;

@@ -150,12 +150,44 @@ static void test_moments_are_strings(void **state)
 	assert_non_null(strstr(limit.at, "{\"limit_ms\":5}"));
 }
 
+extern const char berth_asset_words_js[];
+
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
+/* The page makes its words from codes: every code that a job can show has them, in both languages. */
+static void test_the_page_knows_every_code(void **state)
+{
+	char member[64];
+
+	for (unsigned code = 0; code < BERTH_REASON_COUNT; code++) {
+		if (code > BERTH_REASON_STOPPING && code < BERTH_REASON_EXIT_CODE)
+			continue; /* refusals and devices are not shown there */
+		(void)snprintf(member, sizeof(member), "\n    %s: (", berth_reason_name((enum berth_reason_code)code));
+		if (count(berth_asset_words_js, member) != 2)
+			fail_msg("%s", member);
+	}
+	for (unsigned job = BERTH_JOB_UNKNOWN + 1; job < BERTH_JOB_STATE_COUNT; job++) {
+		(void)snprintf(member, sizeof(member), " %s: \"",
+		               berth_job_state_public_name((enum berth_job_state)job));
+		if (count(berth_asset_words_js, member) != 2)
+			fail_msg("%s", member);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_code_has_words),    cmocka_unit_test(test_no_two_codes_say_the_same),
-		cmocka_unit_test(test_words_fit_their_numbers), cmocka_unit_test(test_extreme_numbers),
-		cmocka_unit_test(test_parameters_by_name),      cmocka_unit_test(test_moments_are_strings),
+		cmocka_unit_test(test_every_code_has_words),      cmocka_unit_test(test_no_two_codes_say_the_same),
+		cmocka_unit_test(test_words_fit_their_numbers),   cmocka_unit_test(test_extreme_numbers),
+		cmocka_unit_test(test_parameters_by_name),        cmocka_unit_test(test_moments_are_strings),
+		cmocka_unit_test(test_the_page_knows_every_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
 #include "api/http.h"
 #include "api/json.h"
 
-/* What is wrong with a request, as docs/api.md shows it. {0} with code set is enough. */
+/* What is wrong with a request, as docs/api.md shows it. The message comes from the call that answers; all strings here
+ * are borrowed for that call. */
 struct berth_refusal {
 	unsigned status;
 	const char *code;   /* "NoSuchJob"; a program constant */

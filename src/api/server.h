@@ -1,6 +1,12 @@
 #ifndef BERTH_API_SERVER_H
 #define BERTH_API_SERVER_H
-/* The room's wiring: what handlers may reach. Made and closed in api.c; private to src/api. */
+/* The room's wiring: what handlers may reach. Made and closed in api.c; private to src/api.
+ *
+ * Rules of the room. A handler runs on the loop and never waits: it answers at once, or takes a ticket and answers from
+ * a callback. It asks core and store, changes nothing in them, and posts facts to the ledger; what it promised is said
+ * only when the ledger says that it is durable. Who asks is request->uid, checked before the handler is called; what a
+ * message says of a user is never read.
+ */
 #include "api/api.h"
 #include "api/auth.h"
 #include "api/events.h"

@@ -1,6 +1,12 @@
 #ifndef BERTH_API_STREAM_H
 #define BERTH_API_STREAM_H
-/* Event streams: who listens, and when they are told. */
+/* Event streams: who listens, and when they are told.
+ *
+ * A stream is a response that libmicrohttpd asks for more as fast as the client takes it. When there is nothing to tell
+ * it is suspended; waking resumes all of them, and each writes what stands between its own place in the ring
+ * (api/events.h) and the end. Nothing is kept for a client but that place and one piece of at most 64 KiB and an event.
+ * At most 200 streams on each kind of socket.
+ */
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 

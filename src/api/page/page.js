@@ -6,6 +6,7 @@ import { languageCode, moment, switchLanguage, words } from "/assets/words.js";
 
 const LOG_BYTES = 16384;
 const LOG_MS = 2000;
+const TROUBLE_MS = 10000;
 
 const at = (id) => document.getElementById(id);
 const openLogs = new Map(); // job id -> parts of its row
@@ -61,6 +62,7 @@ const actions = {
     dialog.onclose = async () => {
       if (dialog.returnValue !== "yes") return;
       trouble = await sendCancel(job).catch((error) => words().failed(error.message));
+      if (trouble) setTimeout(() => { trouble = ""; refresh(); }, TROUBLE_MS);
       refresh();
     };
     dialog.showModal();
