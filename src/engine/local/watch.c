@@ -316,6 +316,8 @@ void berth_watch_look(struct berth_watch *watch)
 	case BERTH_ATTEMPT_NEVER:
 		if (!watch->is_asked)
 			on_never(watch);
+		else
+			berth_watch_look_later(watch); /* its shim was forked and has not claimed it yet */
 		break;
 	case BERTH_ATTEMPT_ALIVE:
 		watch->is_asked = false;
