@@ -75,6 +75,7 @@ static void test_changes_arrive(void **state)
 	assert_true(berth_client_await(fixture, fd, &buf, "\"state\":\"RUNNING\""));
 	berth_fixture_end(fixture, 1, 0);
 	assert_true(berth_client_await(fixture, fd, &buf, "\"state\":\"COMPLETED\""));
+	assert_true(berth_client_await(fixture, fd, &buf, "\"state\":\"free\"")); /* the card it gave back */
 	assert_null(strstr(buf.at, "event: reset"));
 }
 
