@@ -173,6 +173,7 @@ int berth_program_find(const struct berth_program_dirs *dirs, const char *name, 
 	char sibling[64];
 	const char *subs[] = {"", sibling, "../libexec/berth"};
 	const char *bases[] = {dirs->called, dirs->real};
+	size_t n_bases = strcmp(dirs->called, dirs->real) == 0 ? 1 : 2;
 
 	(void)snprintf(sibling, sizeof(sibling), "../%s", room);
 	if (dirs->libexec[0]) {
@@ -181,7 +182,7 @@ int berth_program_find(const struct berth_program_dirs *dirs, const char *name, 
 		return berth_error_set(err, -ENOENT, "%s is not in BERTH_LIBEXEC=%s", name, dirs->libexec);
 	}
 	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++)
-		for (size_t k = 0; k < sizeof(bases) / sizeof(bases[0]); k++)
+		for (size_t k = 0; k < n_bases; k++)
 			if (try_place(bases[k], subs[i], name, ret, cap, &tried) == 0)
 				return 0;
 	return berth_error_set(err, -ENOENT, "%s is missing: set BERTH_LIBEXEC to its folder; looked at %s", name,
