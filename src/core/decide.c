@@ -99,7 +99,7 @@ static int decide_live(struct decision *decision, const struct berth_job *job)
 		.cause = stop_cause(job),
 		.deadline_ms = berth_add_sat(decision->now_ms, job->asked.grace_ms),
 	};
-	berth_pass_hasten(&decision->pass, job, line->u.stop.deadline_ms);
+	berth_timeline_hasten(&decision->pass.timeline, job, line->u.stop.deadline_ms);
 	return 0;
 }
 

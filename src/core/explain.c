@@ -24,14 +24,15 @@ static void explain_other(const struct berth_job *job, struct berth_why *why)
 		add_reason(why, job->reason);
 }
 
-static void explain_devices(const struct berth_pass *pass, const struct berth_shape *shape, struct berth_why *why)
+static void explain_devices(const struct berth_timeline *timeline, const struct berth_shape *shape,
+                            struct berth_why *why)
 {
-	const struct berth_core *core = pass->core;
+	const struct berth_core *core = timeline->core;
 
 	for (size_t i = 0; i < core->n_devices && i < BERTH_WHY_DEVICES_MAX; i++) {
 		why->devices[why->n_devices++] = (struct berth_device_reason){
 			.device = core->devices[i].device.id,
-			.reason = berth_obstacle_of_device(pass, shape, i),
+			.reason = berth_obstacle_of_device(timeline, shape, i),
 		};
 	}
 }
@@ -41,14 +42,14 @@ static void explain_reasons(const struct berth_forecast_view *view, const struct
                             struct berth_why *why)
 {
 	const struct berth_job *job = &rec->job;
-	uint64_t now_ms = view->pass.now_ms;
+	uint64_t now_ms = view->pass.timeline.now_ms;
 	struct berth_reason never = { .code = BERTH_REASON_NONE };
-	struct berth_reason shape = berth_obstacle_of_shape(&view->pass, rec->shape);
+	struct berth_reason shape = berth_obstacle_of_shape(&view->pass.timeline, rec->shape);
 	struct berth_reason own = berth_obstacle_of_job(job, now_ms);
 
 	if (job->is_cancel_asked || job->state == BERTH_JOB_HELD)
 		add_reason(why, own);
-	if (berth_check_request(view->pass.core, &job->asked.request, &never) < 0)
+	if (berth_check_request(view->pass.timeline.core, &job->asked.request, &never) < 0)
 		add_reason(why, never);
 	if (shape.code == BERTH_REASON_NO_DEVICES)
 		add_reason(why, shape);
@@ -80,7 +81,7 @@ int berth_core_why(struct berth_core *core, uint64_t job, uint64_t now_ms, struc
 		return r;
 	memset(ret, 0, sizeof(*ret));
 	ret->job = job;
-	explain_devices(&view.pass, rec->shape, ret);
+	explain_devices(&view.pass.timeline, rec->shape, ret);
 	if (rec->job.state != BERTH_JOB_PENDING && rec->job.state != BERTH_JOB_HELD) {
 		explain_other(&rec->job, ret);
 		return 0;
@@ -104,7 +105,7 @@ int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint6
 	};
 	struct berth_shape shape = { .request = submit->request, .grace_ms = submit->grace_ms };
 	struct berth_forecast_view view;
-	struct berth_reason own;
+	struct berth_reason obstacle;
 	uint64_t start_ms;
 	int r = fact->kind == BERTH_FACT_JOB_SUBMITTED ? berth_core_check(core, fact, ret_reason) : -EINVAL;
 
@@ -120,10 +121,12 @@ int berth_core_try(struct berth_core *core, const struct berth_fact *fact, uint6
 	                                  : "";
 	start_ms = berth_forecast_start(&view, &shape, ret_set);
 	*ret_forecast = berth_forecast_of(&job, start_ms, now_ms);
-	own = berth_obstacle_of_job(&job, now_ms);
-	if (own.code != BERTH_REASON_NONE)
+	obstacle = berth_obstacle_of_job(&job, now_ms);
+	if (obstacle.code != BERTH_REASON_NONE)
 		*ret_set = (struct berth_share_set){ 0 };
+	else
+		obstacle = berth_obstacle_of_shape(&view.pass.timeline, &shape);
 	if (ret_reason)
-		*ret_reason = own.code != BERTH_REASON_NONE ? own : berth_obstacle_of_shape(&view.pass, &shape);
+		*ret_reason = obstacle;
 	return 0;
 }

@@ -24,7 +24,7 @@ static int lay_waiting(struct berth_forecast_view *view, struct berth_core *core
 			view->is_too_far = true;
 			return 0;
 		} else if (berth_place_earliest(&view->timeline, rec->shape, &set, &start_ms)) {
-			berth_pass_occupy(&view->timeline, rec->shape, &set, start_ms);
+			berth_timeline_occupy(&view->timeline, rec->shape, &set, start_ms);
 		}
 		berth_walk_next(&walk);
 	}
@@ -42,11 +42,11 @@ int berth_forecast_open(struct berth_forecast_view *view, struct berth_core *cor
 	if (r == 0)
 		r = berth_pass_run(&view->pass, NULL, 0, &until);
 	if (r == 0)
-		r = berth_pass_draw(&view->timeline, core, now_ms);
+		r = berth_timeline_draw(&view->timeline, core, now_ms);
 	if (r < 0)
 		return r;
 	for (const struct berth_start *start = view->pass.starts; start; start = start->next)
-		berth_pass_occupy(&view->timeline, start->rec->shape, &start->set, now_ms);
+		berth_timeline_occupy(&view->timeline, start->rec->shape, &start->set, now_ms);
 	return lay_waiting(view, core, &until);
 }
 
@@ -58,13 +58,13 @@ uint64_t berth_forecast_start(const struct berth_forecast_view *view, const stru
 
 	if (ret_set)
 		*ret_set = (struct berth_share_set){ 0 };
-	if (berth_place_now(&view->pass, shape, &set)) {
+	if (berth_place_now(&view->pass.timeline, shape, &set)) {
 		if (ret_set)
 			*ret_set = set;
-		return view->pass.now_ms;
+		return view->pass.timeline.now_ms;
 	}
 	if (view->is_too_far || !berth_place_earliest(&view->timeline, shape, &set, &start_ms) ||
-	    !berth_place_earliest(&view->pass, shape, &set, &kept_ms))
+	    !berth_place_earliest(&view->pass.timeline, shape, &set, &kept_ms))
 		return UINT64_MAX;
 	/* The timeline may lay those ahead on other devices than the pass keeps for them; what is kept is not to be
 	 * had. */

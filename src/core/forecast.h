@@ -19,9 +19,9 @@ struct berth_forecast_place {
 
 /* What lies ahead of one place in line. */
 struct berth_forecast_view {
-	struct berth_pass pass;     /* what starts and what is kept by those ahead */
-	struct berth_pass timeline; /* device[].free_ms: when those ahead leave each device */
-	bool is_too_far;            /* more than BERTH_FORECAST_JOBS_MAX wait ahead */
+	struct berth_pass pass;         /* what starts and what is kept by those ahead */
+	struct berth_timeline timeline; /* on which those ahead are laid to the last */
+	bool is_too_far;                /* more than BERTH_FORECAST_JOBS_MAX wait ahead */
 };
 
 /* Lay out all that stands ahead of a place. A job that stands there itself is not laid. 0 or -ENOMEM. */

@@ -10,9 +10,9 @@ struct supply {
 	size_t keeper;
 };
 
-static struct supply supply_on(const struct berth_pass *pass, const struct berth_shape *shape, size_t node)
+static struct supply supply_on(const struct berth_timeline *timeline, const struct berth_shape *shape, size_t node)
 {
-	const struct berth_core *core = pass->core;
+	const struct berth_core *core = timeline->core;
 	struct supply supply = { 0 };
 
 	for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
@@ -21,28 +21,29 @@ static struct supply supply_on(const struct berth_pass *pass, const struct berth
 			continue;
 		supply.suiting++;
 		supply.in_service += berth_filter_is_in_service(&core->devices[at].device);
-		if (!pass->device[at].is_free)
+		if (!timeline->device[at].is_free)
 			continue;
 		supply.free++;
-		if (pass->device[at].kept_for && (!supply.kept_for || pass->device[at].keeper < supply.keeper)) {
-			supply.kept_for = pass->device[at].kept_for;
-			supply.keeper = pass->device[at].keeper;
+		if (timeline->device[at].kept_for &&
+		    (!supply.kept_for || timeline->device[at].keeper < supply.keeper)) {
+			supply.kept_for = timeline->device[at].kept_for;
+			supply.keeper = timeline->device[at].keeper;
 		}
 	}
 	return supply;
 }
 
-struct berth_reason berth_obstacle_of_shape(const struct berth_pass *pass, const struct berth_shape *shape)
+struct berth_reason berth_obstacle_of_shape(const struct berth_timeline *timeline, const struct berth_shape *shape)
 {
 	const uint32_t asked = shape->request.gpus;
 	struct supply most_in_service = { 0 }, most_free = { 0 };
 	struct berth_share_set set;
 	uint32_t most_suiting = 0;
 
-	if (berth_place_now(pass, shape, &set))
+	if (berth_place_now(timeline, shape, &set))
 		return (struct berth_reason){ .code = BERTH_REASON_NONE };
-	for (size_t node = 0; node < pass->core->n_nodes; node++) {
-		struct supply supply = supply_on(pass, shape, node);
+	for (size_t node = 0; node < timeline->core->n_nodes; node++) {
+		struct supply supply = supply_on(timeline, shape, node);
 
 		if (supply.in_service > most_in_service.in_service || most_in_service.suiting == 0)
 			most_in_service = supply;
@@ -73,12 +74,12 @@ struct berth_reason berth_obstacle_of_job(const struct berth_job *job, uint64_t 
 	return (struct berth_reason){ .code = BERTH_REASON_NONE };
 }
 
-struct berth_reason berth_obstacle_of_device(const struct berth_pass *pass, const struct berth_shape *shape,
+struct berth_reason berth_obstacle_of_device(const struct berth_timeline *timeline, const struct berth_shape *shape,
                                              size_t position)
 {
-	const struct berth_device_rec *rec = &pass->core->devices[position];
-	const struct berth_pass_device *seen = &pass->device[position];
-	const struct berth_job_rec *holder = berth_model_job(pass->core, rec->device.job);
+	const struct berth_device_rec *rec = &timeline->core->devices[position];
+	const struct berth_timeline_device *seen = &timeline->device[position];
+	const struct berth_job_rec *holder = berth_model_job(timeline->core, rec->device.job);
 	struct berth_reason reason = { .code = BERTH_REASON_DEVICE_FREE };
 
 	if (!berth_filter_suits(shape, rec, &reason))
@@ -89,7 +90,7 @@ struct berth_reason berth_obstacle_of_device(const struct berth_pass *pass, cons
 		reason.code = BERTH_REASON_DEVICE_DRAINED;
 	else if (holder)
 		reason = (struct berth_reason){ BERTH_REASON_DEVICE_BUSY, holder->job.id,
-			                        berth_pass_end_ms(&holder->job, pass->now_ms), 0 };
+			                        berth_timeline_end_ms(&holder->job, timeline->now_ms), 0 };
 	else if (seen->kept_for)
 		reason = (struct berth_reason){ BERTH_REASON_DEVICE_RESERVED, seen->kept_for, seen->kept_ms, 0 };
 	return reason;

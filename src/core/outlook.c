@@ -20,12 +20,12 @@ size_t berth_core_queue(const struct berth_core *core, uint64_t now_ms, uint64_t
 static struct berth_reason reason_of(struct outlook *outlook, const struct berth_job_rec *rec)
 {
 	struct berth_reason *cached = &outlook->by_shape[rec->shape->slot];
-	struct berth_reason own = berth_obstacle_of_job(&rec->job, outlook->view.pass.now_ms);
+	struct berth_reason own = berth_obstacle_of_job(&rec->job, outlook->view.pass.timeline.now_ms);
 
 	if (own.code != BERTH_REASON_NONE)
 		return own;
 	if (cached->code == BERTH_REASON_NONE)
-		*cached = berth_obstacle_of_shape(&outlook->view.pass, rec->shape);
+		*cached = berth_obstacle_of_shape(&outlook->view.pass.timeline, rec->shape);
 	return *cached;
 }
 
@@ -37,16 +37,16 @@ static uint64_t lay(struct outlook *outlook, const struct berth_job_rec *rec)
 
 	if (!berth_place_earliest(&outlook->view.timeline, rec->shape, &set, &start_ms))
 		return UINT64_MAX;
-	if (berth_obstacle_of_job(&rec->job, outlook->view.pass.now_ms).code == BERTH_REASON_NONE)
-		berth_pass_occupy(&outlook->view.timeline, rec->shape, &set, start_ms);
+	if (berth_obstacle_of_job(&rec->job, outlook->view.pass.timeline.now_ms).code == BERTH_REASON_NONE)
+		berth_timeline_occupy(&outlook->view.timeline, rec->shape, &set, start_ms);
 	/* It was not let start now, whatever the timeline leaves: so not before what the pass worked out. */
 	return berth_max_u64(start_ms, berth_max_u64(outlook->view.pass.shape[rec->shape->slot].start_ms,
-	                                             berth_add_sat(outlook->view.pass.now_ms, 1)));
+	                                             berth_add_sat(outlook->view.pass.timeline.now_ms, 1)));
 }
 
 static struct berth_outlook look(struct outlook *outlook, const struct berth_job_rec *rec, bool is_near)
 {
-	uint64_t now_ms = outlook->view.pass.now_ms;
+	uint64_t now_ms = outlook->view.pass.timeline.now_ms;
 	struct berth_outlook row = { .job = rec->job.id };
 
 	if (outlook->start && outlook->start->rec == rec) {
@@ -67,11 +67,11 @@ static int open_outlook(struct outlook *outlook, struct berth_core *core, uint64
 	if (r == 0)
 		r = berth_pass_run(&outlook->view.pass, NULL, 0, NULL);
 	if (r == 0)
-		r = berth_pass_draw(&outlook->view.timeline, core, now_ms);
+		r = berth_timeline_draw(&outlook->view.timeline, core, now_ms);
 	if (r < 0)
 		return r;
 	for (const struct berth_start *start = outlook->view.pass.starts; start; start = start->next)
-		berth_pass_occupy(&outlook->view.timeline, start->rec->shape, &start->set, now_ms);
+		berth_timeline_occupy(&outlook->view.timeline, start->rec->shape, &start->set, now_ms);
 	outlook->start = outlook->view.pass.starts;
 	outlook->by_shape = berth_arena_alloc(&core->pass,
 	                                      ((size_t)core->shapes.pool.n_used + 1) * sizeof(*outlook->by_shape));

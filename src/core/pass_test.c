@@ -11,24 +11,6 @@ static enum berth_job_state state_of(const struct stage *stage, uint64_t job)
 	return stage_job(stage, job)->state;
 }
 
-static void test_end_is_start_limit_and_grace(void **state)
-{
-	struct berth_job job = { .state = BERTH_JOB_RUNNING,
-		                 .start_ms = 1000,
-		                 .asked = { .request.limit_ms = 500, .grace_ms = 30 } };
-
-	assert_int_equal(berth_pass_end_ms(&job, 1100), 1530);
-	assert_int_equal(berth_pass_end_ms(&job, 1530), 1531); /* overdue: any moment, but not yet */
-	job.start_ms = 0;
-	assert_int_equal(berth_pass_end_ms(&job, 2000), 2530); /* it has not started: all is ahead */
-	job.state = BERTH_JOB_STOPPING;
-	job.stop_deadline_ms = 2100;
-	assert_int_equal(berth_pass_end_ms(&job, 2000), 2100);
-	job.asked.request.limit_ms = UINT64_MAX;
-	job.stop_deadline_ms = UINT64_MAX;
-	assert_int_equal(berth_pass_end_ms(&job, 2000), UINT64_MAX);
-}
-
 /* Four cards busy for an hour, four free, the first in line wants all eight. */
 static void open_hour(struct stage *stage)
 {
@@ -188,7 +170,7 @@ static void test_keepers_are_bounded(void **state)
 	assert_int_equal(berth_pass_begin(&pass, stage.core, stage.now_ms), 0);
 	assert_int_equal(berth_pass_run(&pass, NULL, 0, NULL), 0);
 	assert_int_equal(pass.n_keepers, BERTH_PASS_KEEPERS_MAX);
-	assert_int_equal(pass.device[0].kept_for, 2);
+	assert_int_equal(pass.timeline.device[0].kept_for, 2);
 	assert_null(pass.starts);
 	stage_close(&stage);
 }
@@ -196,7 +178,6 @@ static void test_keepers_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_end_is_start_limit_and_grace),
 		cmocka_unit_test(test_short_ones_pass_long_ones_wait),
 		cmocka_unit_test(test_the_grace_counts),
 		cmocka_unit_test(test_devices_that_it_does_not_need_are_free_for_all),

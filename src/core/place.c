@@ -68,27 +68,28 @@ static void write_set(const struct hand *hand, struct berth_share_set *ret)
 	}
 }
 
-static struct candidate candidate_of(const struct berth_pass *pass, uint32_t position)
+static struct candidate candidate_of(const struct berth_timeline *timeline, uint32_t position)
 {
-	const struct berth_device *device = &pass->core->devices[position].device;
+	const struct berth_device *device = &timeline->core->devices[position].device;
 
-	return (struct candidate){ position, device->id, pass->device[position].free_ms, device->mem_bytes };
+	return (struct candidate){ position, device->id, timeline->device[position].free_ms, device->mem_bytes };
 }
 
-static bool may_use_now(const struct berth_pass *pass, const struct berth_shape *shape, uint32_t position,
+static bool may_use_now(const struct berth_timeline *timeline, const struct berth_shape *shape, uint32_t position,
                         uint64_t end_ms)
 {
-	const struct berth_pass_device *device = &pass->device[position];
+	const struct berth_timeline_device *device = &timeline->device[position];
 
-	if (!device->is_free || !berth_filter_suits(shape, &pass->core->devices[position], NULL))
+	if (!device->is_free || !berth_filter_suits(shape, &timeline->core->devices[position], NULL))
 		return false;
 	return device->kept_for == 0 || (end_ms != UINT64_MAX && end_ms <= device->kept_ms);
 }
 
-bool berth_place_now(const struct berth_pass *pass, const struct berth_shape *shape, struct berth_share_set *ret)
+bool berth_place_now(const struct berth_timeline *timeline, const struct berth_shape *shape,
+                     struct berth_share_set *ret)
 {
-	const struct berth_core *core = pass->core;
-	uint64_t end_ms = berth_add_sat(pass->now_ms, berth_shape_span_ms(shape));
+	const struct berth_core *core = timeline->core;
+	uint64_t end_ms = berth_add_sat(timeline->now_ms, berth_shape_span_ms(shape));
 	struct hand best = { 0 };
 	uint64_t best_memory = 0;
 	uint32_t best_left = 0;
@@ -97,17 +98,17 @@ bool berth_place_now(const struct berth_pass *pass, const struct berth_shape *sh
 		*ret = (struct berth_share_set){ 0 };
 		return true;
 	}
-	for (size_t node = 0; node < core->n_nodes && pass->n_free >= shape->request.gpus; node++) {
+	for (size_t node = 0; node < core->n_nodes && timeline->n_free >= shape->request.gpus; node++) {
 		struct hand hand = { .want = shape->request.gpus };
-		uint32_t left = pass->free_on_node[node] - shape->request.gpus;
+		uint32_t left = timeline->free_on_node[node] - shape->request.gpus;
 
-		if (pass->free_on_node[node] < shape->request.gpus)
+		if (timeline->free_on_node[node] < shape->request.gpus)
 			continue;
 		for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
 		     at = core->devices[at].next_on_node) {
-			struct candidate card = candidate_of(pass, at);
+			struct candidate card = candidate_of(timeline, at);
 
-			if (may_use_now(pass, shape, at, end_ms))
+			if (may_use_now(timeline, shape, at, end_ms))
 				offer(&hand, &card, prefers_small);
 		}
 		if (hand.n < hand.want)
@@ -126,14 +127,14 @@ bool berth_place_now(const struct berth_pass *pass, const struct berth_shape *sh
 }
 
 /* Offer all devices of a node that suit and are in service, free by until_ms at the latest. */
-static void offer_node(struct hand *hand, const struct berth_pass *pass, const struct berth_shape *shape, size_t node,
-                       uint64_t until_ms, prefers *is_better)
+static void offer_node(struct hand *hand, const struct berth_timeline *timeline, const struct berth_shape *shape,
+                       size_t node, uint64_t until_ms, prefers *is_better)
 {
-	const struct berth_core *core = pass->core;
+	const struct berth_core *core = timeline->core;
 
 	for (uint32_t at = core->nodes[node].first_device; at != BERTH_NO_POSITION;
 	     at = core->devices[at].next_on_node) {
-		struct candidate card = candidate_of(pass, at);
+		struct candidate card = candidate_of(timeline, at);
 
 		if (card.free_ms <= until_ms && berth_filter_is_in_service(&core->devices[at].device) &&
 		    berth_filter_suits(shape, &core->devices[at], NULL))
@@ -141,7 +142,7 @@ static void offer_node(struct hand *hand, const struct berth_pass *pass, const s
 	}
 }
 
-bool berth_place_earliest(const struct berth_pass *pass, const struct berth_shape *shape,
+bool berth_place_earliest(const struct berth_timeline *timeline, const struct berth_shape *shape,
                           struct berth_share_set *ret_set, uint64_t *ret_start_ms)
 {
 	struct hand best = { 0 };
@@ -149,19 +150,19 @@ bool berth_place_earliest(const struct berth_pass *pass, const struct berth_shap
 
 	if (shape->request.gpus == 0) {
 		*ret_set = (struct berth_share_set){ 0 };
-		*ret_start_ms = pass->now_ms;
+		*ret_start_ms = timeline->now_ms;
 		return true;
 	}
-	for (size_t node = 0; node < pass->core->n_nodes; node++) {
+	for (size_t node = 0; node < timeline->core->n_nodes; node++) {
 		struct hand early = { .want = shape->request.gpus };
 		struct hand late = early;
 		uint64_t start_ms;
 
-		offer_node(&early, pass, shape, node, UINT64_MAX, prefers_early);
+		offer_node(&early, timeline, shape, node, UINT64_MAX, prefers_early);
 		if (early.n < early.want)
 			continue;
 		start_ms = early.card[early.n - 1].free_ms;
-		offer_node(&late, pass, shape, node, start_ms, prefers_late);
+		offer_node(&late, timeline, shape, node, start_ms, prefers_late);
 		if (best.n == 0 || start_ms < best_start_ms ||
 		    (start_ms == best_start_ms && memory_of(&late) < memory_of(&best))) {
 			best = late;

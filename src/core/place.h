@@ -8,16 +8,17 @@
  * searched; once links count, sets inside a node will be compared one by one.
  */
 #include <stdbool.h>
-#include "core/pass.h"
+#include "core/timeline.h"
 
 /* The set for a job of this shape that starts now. A device kept for a job in front serves only if the new job ends by
  * its limit and grace before that one can start. Returns false when there is none (ret untouched). Shapes that ask no
  * device always get the empty set. */
-bool berth_place_now(const struct berth_pass *pass, const struct berth_shape *shape, struct berth_share_set *ret);
+bool berth_place_now(const struct berth_timeline *timeline, const struct berth_shape *shape,
+                     struct berth_share_set *ret);
 
 /* The set that it could have earliest, and when, if all who have devices run to their limit and grace: UINT64_MAX when
  * that cannot be told. Of equally early sets the one whose devices come free last: what is free sooner stays for jobs
  * behind. Returns false when no node has enough suiting devices in service (outputs untouched). */
-bool berth_place_earliest(const struct berth_pass *pass, const struct berth_shape *shape,
+bool berth_place_earliest(const struct berth_timeline *timeline, const struct berth_shape *shape,
                           struct berth_share_set *ret_set, uint64_t *ret_start_ms);
 #endif

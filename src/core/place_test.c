@@ -25,10 +25,10 @@ static const struct berth_shape *shape_of(struct stage *stage, struct berth_requ
 static bool place(struct stage *stage, struct berth_request request, struct berth_share_set *set)
 {
 	const struct berth_shape *shape = shape_of(stage, request);
-	struct berth_pass pass;
+	struct berth_timeline timeline;
 
-	assert_int_equal(berth_pass_begin(&pass, stage->core, stage->now_ms), 0);
-	return berth_place_now(&pass, shape, set);
+	assert_int_equal(berth_timeline_draw(&timeline, stage->core, stage->now_ms), 0);
+	return berth_place_now(&timeline, shape, set);
 }
 
 static void assert_set(const struct berth_share_set *set, size_t n, const uint32_t *ids)
@@ -189,7 +189,7 @@ static void test_no_set_is_better(void **state)
 		struct stage stage;
 		struct berth_share_set set;
 		const struct berth_shape *shape;
-		struct berth_pass pass;
+		struct berth_timeline timeline;
 		struct choice best;
 		uint64_t memory = 0;
 
@@ -203,9 +203,9 @@ static void test_no_set_is_better(void **state)
 		stage_settle(&stage);
 		shape = shape_of(&stage, (struct berth_request){ .gpus = 1 + (uint32_t)(random >> 45) % 4,
 			                                         .gpu_mem_bytes = (random >> 60) % 2 * 16 });
-		assert_int_equal(berth_pass_begin(&pass, stage.core, stage.now_ms), 0);
+		assert_int_equal(berth_timeline_draw(&timeline, stage.core, stage.now_ms), 0);
 		best = best_choice(&stage, shape);
-		assert_int_equal(berth_place_now(&pass, shape, &set), best.is_any);
+		assert_int_equal(berth_place_now(&timeline, shape, &set), best.is_any);
 		for (uint32_t i = 0; best.is_any && i < set.n; i++)
 			memory += berth_core_device(stage.core, set.share[i].device)->mem_bytes;
 		if (best.is_any)
@@ -219,7 +219,7 @@ static void test_no_set_is_better(void **state)
 static void test_the_earliest_set_leaves_what_is_free(void **state)
 {
 	struct berth_share_set set;
-	struct berth_pass pass;
+	struct berth_timeline timeline;
 	struct stage stage;
 	uint64_t start_ms = 0;
 	const struct berth_shape *shape;
@@ -229,8 +229,8 @@ static void test_the_earliest_set_leaves_what_is_free(void **state)
 	stage_submit(&stage, 2, 30 * STAGE_MINUTE);
 	stage_settle(&stage);
 	shape = shape_of(&stage, (struct berth_request){ .gpus = 5 });
-	assert_int_equal(berth_pass_begin(&pass, stage.core, stage.now_ms), 0);
-	assert_true(berth_place_earliest(&pass, shape, &set, &start_ms));
+	assert_int_equal(berth_timeline_draw(&timeline, stage.core, stage.now_ms), 0);
+	assert_true(berth_place_earliest(&timeline, shape, &set, &start_ms));
 	assert_int_equal(start_ms, stage.now_ms + 10 * STAGE_MINUTE);
 	ASSERT_SET(&set, 1, 2, 3, 4, 7); /* the four that come free then and one of the two free ones */
 	stage_close(&stage);
@@ -239,7 +239,7 @@ static void test_the_earliest_set_leaves_what_is_free(void **state)
 static void test_without_limit_nothing_can_be_told(void **state)
 {
 	struct berth_share_set set;
-	struct berth_pass pass;
+	struct berth_timeline timeline;
 	struct stage stage;
 	uint64_t start_ms = 0;
 	const struct berth_shape *shape;
@@ -248,12 +248,12 @@ static void test_without_limit_nothing_can_be_told(void **state)
 	stage_submit(&stage, 1, UINT64_MAX);
 	stage_settle(&stage);
 	shape = shape_of(&stage, (struct berth_request){ .gpus = 2 });
-	assert_int_equal(berth_pass_begin(&pass, stage.core, stage.now_ms), 0);
-	assert_true(berth_place_earliest(&pass, shape, &set, &start_ms));
+	assert_int_equal(berth_timeline_draw(&timeline, stage.core, stage.now_ms), 0);
+	assert_true(berth_place_earliest(&timeline, shape, &set, &start_ms));
 	assert_int_equal(start_ms, UINT64_MAX);
 	assert_int_equal(stage_drain(&stage, 2, true), 0);
-	assert_int_equal(berth_pass_begin(&pass, stage.core, stage.now_ms), 0);
-	assert_false(berth_place_earliest(&pass, shape, &set, &start_ms));
+	assert_int_equal(berth_timeline_draw(&timeline, stage.core, stage.now_ms), 0);
+	assert_false(berth_place_earliest(&timeline, shape, &set, &start_ms));
 	stage_close(&stage);
 }
 

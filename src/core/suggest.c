@@ -22,9 +22,9 @@ static bool try_change(struct search *search, uint32_t field, const struct berth
 	starts_ms = berth_forecast_start(search->view, &shape, NULL);
 	if (starts_ms >= search->start_ms)
 		return false;
-	if (search->best.fields == 0 || starts_ms == search->view->pass.now_ms)
+	if (search->best.fields == 0 || starts_ms == search->view->pass.timeline.now_ms)
 		search->best = (struct berth_suggestion){ field, *changed, starts_ms };
-	return starts_ms == search->view->pass.now_ms;
+	return starts_ms == search->view->pass.timeline.now_ms;
 }
 
 static void try_fewer_devices(struct search *search)
@@ -41,7 +41,7 @@ static void try_fewer_devices(struct search *search)
 /* The memory sizes that devices have, downwards: in between nothing changes. */
 static void try_less_memory(struct search *search)
 {
-	const struct berth_core *core = search->view->pass.core;
+	const struct berth_core *core = search->view->pass.timeline.core;
 	struct berth_request changed = search->rec->job.asked.request;
 	bool is_over = false;
 
@@ -62,7 +62,7 @@ static void try_less_memory(struct search *search)
 /* So short that it ends before a job ahead could start on devices kept for it; whole minutes where there are any. */
 static uint64_t limit_before(const struct search *search, uint64_t kept_ms)
 {
-	uint64_t taken_ms = berth_add_sat(search->view->pass.now_ms, search->rec->job.asked.grace_ms);
+	uint64_t taken_ms = berth_add_sat(search->view->pass.timeline.now_ms, search->rec->job.asked.grace_ms);
 	uint64_t limit_ms = kept_ms > taken_ms ? kept_ms - taken_ms : 0;
 
 	return limit_ms > MINUTE_MS ? limit_ms - limit_ms % MINUTE_MS : limit_ms;
@@ -70,16 +70,17 @@ static uint64_t limit_before(const struct search *search, uint64_t kept_ms)
 
 static void try_shorter_limit(struct search *search)
 {
-	const struct berth_pass *pass = &search->view->pass;
+	const struct berth_timeline *timeline = &search->view->pass.timeline;
 	struct berth_request changed = search->rec->job.asked.request;
 	bool is_over = false;
 
 	while (!is_over) {
 		uint64_t next = 0;
 
-		for (size_t i = 0; i < pass->core->n_devices; i++) {
-			uint64_t limit_ms = pass->device[i].kept_for ? limit_before(search, pass->device[i].kept_ms)
-			                                             : 0;
+		for (size_t i = 0; i < timeline->core->n_devices; i++) {
+			uint64_t limit_ms = timeline->device[i].kept_for
+			                            ? limit_before(search, timeline->device[i].kept_ms)
+			                            : 0;
 
 			if (limit_ms < changed.limit_ms && limit_ms > next)
 				next = limit_ms;
