@@ -1,5 +1,5 @@
-/* Damage: bytes changed in the database, a write-ahead log lost, cut or changed. Either the store notices, or what it gives back is
- * exactly what was put in. */
+/* Damage: bytes changed in the database, a write-ahead log lost, cut or changed. Either the store notices, or what it
+ * gives back is exactly what was put in. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -29,7 +29,8 @@ static struct image read_image(struct shelf *shelf, const char *name)
 {
 	struct image image = {0};
 
-	assert_int_equal(berth_file_read_at(AT_FDCWD, shelf_path(shelf, name), (size_t)1 << 26, &image.bytes, &image.n), 0);
+	assert_int_equal(berth_file_read_at(AT_FDCWD, shelf_path(shelf, name), (size_t)1 << 26, &image.bytes, &image.n),
+	                 0);
 	return image;
 }
 
@@ -42,22 +43,28 @@ static void write_image(struct shelf *shelf, const char *name, const char *bytes
 	(void)close(fd);
 }
 
-/* Some of everything: journal, two snapshots, history, specifications, submissions, a setting; the last part only in the journal. */
+/* Some of everything: journal, two snapshots, history, specifications, submissions, a setting; the last part only in
+ * the journal. */
 static void fill(struct shelf *shelf)
 {
 	struct berth_blob blobs[20];
 	char bodies[20][300];
 	struct berth_history_row rows[40];
 	const struct berth_submission submission = {1000, "key", 3, 4, 1000000};
-	const struct berth_transaction tx = {.blobs = blobs, .n_blobs = 20, .history = rows, .n_history = 40,
-	                                     .submissions = &submission, .n_submissions = 1};
+	const struct berth_transaction tx = {.blobs = blobs,
+	                                     .n_blobs = 20,
+	                                     .history = rows,
+	                                     .n_history = 40,
+	                                     .submissions = &submission,
+	                                     .n_submissions = 1};
 
 	for (int i = 0; i < 20; i++) {
 		memset(bodies[i], 'a' + i, sizeof(bodies[i]));
 		berth_blob_make(&blobs[i], bodies[i], sizeof(bodies[i]));
 	}
 	for (uint64_t i = 0; i < 40; i++)
-		rows[i] = (struct berth_history_row){i + 1, 1000, "lin", "train", "COMPLETED", 10, 20, 30 + i, "{\"a\":\"some json\"}"};
+		rows[i] = (struct berth_history_row){
+			i + 1, 1000, "lin", "train", "COMPLETED", 10, 20, 30 + i, "{\"a\":\"some json\"}"};
 	shelf_submit(shelf, 60);
 	shelf_snapshot(shelf, 50, "");
 	assert_int_equal(shelf_commit(shelf, &tx), 0);
@@ -138,7 +145,7 @@ static void test_no_flipped_byte_of_the_database_passes_unnoticed(void **state)
 	free(image.bytes);
 }
 
-/* --- the write-ahead log ------------------------------------------------------------------------------------------------ */
+/* --- the write-ahead log --------------------------------------------------------------------------------- */
 
 struct crash { /* the files as a killed process leaves them */
 	struct image db, log, head;
@@ -306,20 +313,22 @@ static void test_another_database_in_this_place_is_noticed(void **state)
 	free(head.bytes);
 }
 
-/* --- each table by name -------------------------------------------------------------------------------------------------- */
+/* --- each table by name ---------------------------------------------------------------------------------- */
 
 static void test_every_table_is_named_with_its_row(void **state)
 {
 	static const struct {
 		const char *sql, *word;
 	} cases[] = {
-		{"UPDATE journal SET body = replace(body, 'job 150', 'job 151') WHERE seq = 150", "table journal, row 150 is damaged"},
+		{"UPDATE journal SET body = replace(body, 'job 150', 'job 151') WHERE seq = 150",
+	         "table journal, row 150 is damaged"},
 		{"UPDATE journal SET at_ms = at_ms + 1 WHERE seq = 150", "table journal, row 150 is damaged"},
 		{"UPDATE journal SET kind = 'JobHeld' WHERE seq = 150", "table journal, row 150 is damaged"},
 		{"DELETE FROM journal WHERE seq = 150", "table journal, row 150 is missing"},
 		{"DELETE FROM journal WHERE seq > 118", "table journal, row 119 is missing"},
 		{"DELETE FROM journal WHERE seq = 61", "table journal, row 61 is missing"},
-		{"UPDATE journal SET seal = (SELECT seal FROM journal WHERE seq = 149) WHERE seq = 150", "table journal, row 150 is damaged"},
+		{"UPDATE journal SET seal = (SELECT seal FROM journal WHERE seq = 149) WHERE seq = 150",
+	         "table journal, row 150 is damaged"},
 		{"UPDATE snapshot SET n = n - 1 WHERE seq = 120", "table snapshot, row 120 is damaged"},
 		{"UPDATE snapshot SET digest = zeroblob(32) WHERE seq = 60", "table snapshot, row 60 is damaged"},
 		{"UPDATE snapshot_fact SET body = '{}' WHERE id = 70", "table snapshot_fact, row 70 is damaged"},

@@ -83,7 +83,8 @@ int berth_db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct be
 	if (rc == SQLITE_OK)
 		return 0;
 	if (rc == SQLITE_ERROR)
-		return berth_error_set(err, -EBADMSG, "table sqlite_schema is not as berth made it (%s): restore a backup",
+		return berth_error_set(err, -EBADMSG,
+		                       "table sqlite_schema is not as berth made it (%s): restore a backup",
 		                       sqlite3_errmsg(db));
 	return berth_db_error(db, rc, err, sql);
 }
@@ -118,7 +119,8 @@ static int set_up(sqlite3 *db, struct berth_error *err)
 	r = berth_db_exec(db, sql, NULL);
 	/* Of these statements none is wrong, so SQLITE_ERROR is about what it read: a file format from the future. */
 	if (r == -EBADMSG || sqlite3_errcode(db) == SQLITE_ERROR)
-		return berth_error_set(err, -EBADMSG, "its first page is damaged, or it is no database (%s): restore a backup",
+		return berth_error_set(err, -EBADMSG,
+		                       "its first page is damaged, or it is no database (%s): restore a backup",
 		                       sqlite3_errmsg(db));
 	return r < 0 ? berth_error_set(err, r, "it cannot be opened: %s", sqlite3_errmsg(db)) : 0;
 }

@@ -7,7 +7,7 @@
 #include "store/clean.h"
 #include "store/store.h"
 
-/* --- writing -------------------------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------------------- */
 
 static void add_digits(struct berth_text *text, uint64_t number)
 {
@@ -173,7 +173,7 @@ char *berth_fact_to_json(const struct berth_fact *fact)
 	return text.is_failed ? NULL : BERTH_TAKE(text.at);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------------------- */
 
 struct reader {
 	const char *kind;

@@ -11,7 +11,7 @@
 #include "store/fact_copy.h"
 #include "store/store.h"
 
-/* --- random facts of every kind, made from the shapes ----------------------------------------------------------------- */
+/* --- random facts of every kind, made from the shapes ---------------------------------------------------- */
 
 static uint64_t draw(uint64_t *seed)
 {
@@ -20,8 +20,16 @@ static uint64_t draw(uint64_t *seed)
 }
 
 static const char *const words[] = {
-	"", "lin", "job with spaces", "\xe8\xae\xad\xe7\xbb\x83", "quote \" and \\ and / slash", "tab\tnewline\nbell\x07 escape\x1b",
-	"\xf0\x9f\x9a\xa2 ship", "\x7f delete", "{\"json\":true}", "a\xcc\x81",
+	"",
+	"lin",
+	"job with spaces",
+	"\xe8\xae\xad\xe7\xbb\x83",
+	"quote \" and \\ and / slash",
+	"tab\tnewline\nbell\x07 escape\x1b",
+	"\xf0\x9f\x9a\xa2 ship",
+	"\x7f delete",
+	"{\"json\":true}",
+	"a\xcc\x81",
 };
 
 static uint64_t draw_number(uint64_t *seed)
@@ -102,7 +110,8 @@ static void assert_equal_facts(const struct berth_fact *a, const struct berth_fa
 {
 	assert_int_equal(a->kind, b->kind);
 	assert_true(a->seq == b->seq && a->at_ms == b->at_ms);
-	for (const struct berth_field *field = berth_fact_shape(a->kind)->fields; field->type != BERTH_FIELD_END; field++) {
+	for (const struct berth_field *field = berth_fact_shape(a->kind)->fields; field->type != BERTH_FIELD_END;
+	     field++) {
 		if (!is_equal_field(field, (const char *)a + field->offset, (const char *)b + field->offset))
 			fail_msg("%s.%s differs", berth_fact_shape(a->kind)->name, field->name);
 	}
@@ -166,7 +175,7 @@ static void test_text_that_is_no_utf8_is_the_same_in_memory_and_journal(void **s
 	assert_string_equal(from_copy, from_raw);
 }
 
-/* --- the form, word for word ------------------------------------------------------------------------------------------- */
+/* --- the form, word for word ----------------------------------------------------------------------------- */
 
 static void test_the_form_of_a_row(void **state)
 {
@@ -180,9 +189,11 @@ static void test_the_form_of_a_row(void **state)
 	assigned = berth_fact_to_json(&fact);
 	assert_string_equal(assigned, "{\"job\":12,\"attempt\":1,\"devices\":[3,5]}");
 	berth_fact_init(&fact, BERTH_FACT_ATTEMPT_ENDED);
-	fact.u.ended = (struct berth_fact_ended){.job = 12, .attempt = 1, .exit_code = -1, .signal = 9, .how = BERTH_REASON_OUT_OF_MEMORY};
+	fact.u.ended = (struct berth_fact_ended){
+		.job = 12, .attempt = 1, .exit_code = -1, .signal = 9, .how = BERTH_REASON_OUT_OF_MEMORY};
 	ended = berth_fact_to_json(&fact);
-	assert_non_null(strstr(ended, "\"exit_code\":-1,\"signal\":9,\"cause\":\"none\",\"how\":\"OutOfMemory\",\"error\":0"));
+	assert_non_null(
+		strstr(ended, "\"exit_code\":-1,\"signal\":9,\"cause\":\"none\",\"how\":\"OutOfMemory\",\"error\":0"));
 	berth_fact_init(&fact, BERTH_FACT_LIMIT_SET);
 	fact.u.limit = (struct berth_fact_limit){.job = 12, .attempt = 1, .limit_ms = UINT64_MAX};
 	limit = berth_fact_to_json(&fact);
@@ -205,7 +216,7 @@ static void test_an_image_leaves_out_what_is_zero(void **state)
 	assert_string_equal(json, "{\"job\":3,\"state\":\"PENDING\",\"tier\":\"P2\"}");
 }
 
-/* --- what is read --------------------------------------------------------------------------------------------------------- */
+/* --- what is read ---------------------------------------------------------------------------------------- */
 
 static int read_as(enum berth_fact_kind kind, const char *json, struct berth_fact *ret, struct berth_arena *arena,
                    struct berth_error *err)
@@ -221,7 +232,9 @@ static void test_missing_fields_are_zero_and_unknown_ones_ignored(void **state)
 	struct berth_error err;
 	struct berth_fact fact;
 
-	assert_int_equal(read_as(BERTH_FACT_JOB_SUBMITTED, "{\"job\":4,\"colour\":\"blue\",\"deep\":[{}]}", &fact, &arena, &err), 0);
+	assert_int_equal(
+		read_as(BERTH_FACT_JOB_SUBMITTED, "{\"job\":4,\"colour\":\"blue\",\"deep\":[{}]}", &fact, &arena, &err),
+		0);
 	assert_int_equal(fact.u.submit.job, 4);
 	assert_int_equal(fact.u.submit.uid, 0);
 	assert_string_equal(fact.u.submit.user, "");
@@ -256,7 +269,8 @@ static void test_what_cannot_be_right_is_refused_by_name(void **state)
 		{BERTH_FACT_DEVICE_HEALTH, "{\"health\":1}", "\"health\""},
 		{BERTH_FACT_ATTEMPT_ASSIGNED, "{\"devices\":3}", "\"devices\""},
 		{BERTH_FACT_ATTEMPT_ASSIGNED, "{\"devices\":[-1]}", "\"devices\""},
-		{BERTH_FACT_ATTEMPT_ASSIGNED, "{\"devices\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}", "\"devices\""},
+		{BERTH_FACT_ATTEMPT_ASSIGNED, "{\"devices\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}",
+	         "\"devices\""},
 		{BERTH_FACT_UNKNOWN, "{}", "unknown kind"},
 		{BERTH_FACT_COUNT, "{}", "unknown kind"},
 	};

@@ -1,7 +1,8 @@
 #ifndef BERTH_STORE_FAULTY_TEST_H
 #define BERTH_STORE_FAULTY_TEST_H
-/* A disk that fails on demand: a layer under SQLite that counts flushes and can run full or lose a flush. It becomes the
- * process's default, so the store uses it without knowing. Flips of the switches are seen by all threads at once. */
+/* A disk that fails on demand: a layer under SQLite that counts flushes and can run full or lose a flush. It becomes
+ * the process's default, so the store uses it without knowing. Flips of the switches are seen by all threads at once.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 

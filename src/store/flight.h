@@ -25,9 +25,9 @@ typedef bool berth_flight_filter(void *arg, struct berth_flight *flight, const s
 
 /* Take along the n decisions that pass the filter and all posts of queue, and get ready: number from the core's state
  * on, dated now_ms, room reserved in the core. On -ENOMEM the flight is empty and queue as before. */
-BERTH_MUST_USE int berth_flight_load(struct berth_flight *flight, struct berth_core *core, uint64_t after_seq, uint64_t now_ms,
-                                     const struct berth_plan *plan, berth_flight_filter *filter, void *arg,
-                                     struct berth_post_queue *queue);
+BERTH_MUST_USE int berth_flight_load(struct berth_flight *flight, struct berth_core *core, uint64_t after_seq,
+                                     uint64_t now_ms, const struct berth_plan *plan, berth_flight_filter *filter,
+                                     void *arg, struct berth_post_queue *queue);
 /* Forget everything but the posts still in it, which must have been taken out before. */
 void berth_flight_clear(struct berth_flight *flight);
 void berth_flight_fini(struct berth_flight *flight);

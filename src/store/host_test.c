@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "store/host_test.h"
 
-/* --- what the ledger calls ------------------------------------------------------------------------------------------ */
+/* --- what the ledger calls ------------------------------------------------------------------------------- */
 
 static uint64_t call_now(void *arg)
 {
@@ -52,14 +52,16 @@ static void call_carry_out(void *arg, const struct berth_fact *decision)
 		run_attempt(host, &decision->u.assigned);
 }
 
-static int call_history(void *arg, const struct berth_job *job, struct berth_arena *arena, struct berth_history_row *ret)
+static int call_history(void *arg, const struct berth_job *job, struct berth_arena *arena,
+                        struct berth_history_row *ret)
 {
 	struct host *host = arg;
 	char json[64];
 
 	if (host->history_error)
 		return host->history_error;
-	(void)snprintf(json, sizeof(json), "{\"id\":%" PRIu64 ",\"state\":\"%s\"}", job->id, berth_job_state_name(job->state));
+	(void)snprintf(json, sizeof(json), "{\"id\":%" PRIu64 ",\"state\":\"%s\"}", job->id,
+	               berth_job_state_name(job->state));
 	*ret = (struct berth_history_row){
 		.job = job->id,
 		.uid = job->asked.uid,
@@ -96,14 +98,15 @@ static void call_done(void *arg, int result, const struct berth_fact *facts, siz
 		host->first_device = facts[0].u.device.device;
 }
 
-/* --- the host --------------------------------------------------------------------------------------------------------- */
+/* --- the host -------------------------------------------------------------------------------------------- */
 
 int host_set_up(void **state)
 {
 	struct host *host = calloc(1, sizeof(*host));
 
 	assert_non_null(host);
-	(void)snprintf(host->dir, sizeof(host->dir), "%s/berth-ledger-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	(void)snprintf(host->dir, sizeof(host->dir), "%s/berth-ledger-XXXXXX",
+	               access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(host->dir));
 	host->now_ms = 1000000;
 	host_open(host);
@@ -198,7 +201,7 @@ uint64_t host_commits(struct host *host)
 	return commits;
 }
 
-/* --- facts ------------------------------------------------------------------------------------------------------------ */
+/* --- facts ----------------------------------------------------------------------------------------------- */
 
 struct berth_fact host_submission(uint32_t gpus)
 {
@@ -237,7 +240,8 @@ struct berth_fact host_fact(enum berth_fact_kind kind, uint64_t job, uint32_t at
 
 void host_post(struct host *host, const struct berth_fact *facts, size_t n, bool keep)
 {
-	const struct berth_post post = {.facts = facts, .n_facts = n, .keep = keep, .done = call_done, .done_arg = host};
+	const struct berth_post post = {
+		.facts = facts, .n_facts = n, .keep = keep, .done = call_done, .done_arg = host};
 
 	assert_int_equal(berth_ledger_post(host->ledger, &post), 0);
 }

@@ -1,7 +1,7 @@
 #ifndef BERTH_STORE_HOST_TEST_H
 #define BERTH_STORE_HOST_TEST_H
-/* A host of the ledger for unit tests: a directory of its own, a clock that the test moves, and a count of all that it is told.
- * Everything that goes wrong here fails the test that uses it. */
+/* A host of the ledger for unit tests: a directory of its own, a clock that the test moves, and a count of all that it
+ * is told. Everything that goes wrong here fails the test that uses it. */
 #include "store/ledger.h"
 
 #define HOST_CARRIED_MAX 256
@@ -20,9 +20,9 @@ struct host {
 		uint64_t job;
 	} carried[HOST_CARRIED_MAX];
 	unsigned n_done;
-	int last_result;                 /* of a post */
+	int last_result; /* of a post */
 	struct berth_error failure;
-	uint64_t last_seq;               /* seen */
+	uint64_t last_seq;                /* seen */
 	uint64_t first_job, first_device; /* of the last post that was told, if it has such */
 	size_t last_n;
 };

@@ -50,7 +50,7 @@ bool berth_keeper_has_work(const struct berth_keeper *keeper)
 	return keeper->phase != BERTH_KEEPER_IDLE;
 }
 
-/* --- the phases ----------------------------------------------------------------------------------------------- */
+/* --- the phases ------------------------------------------------------------------------------------------ */
 
 static void shift_marks(struct berth_keeper *keeper)
 {

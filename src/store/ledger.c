@@ -36,27 +36,28 @@ static uint64_t now(const struct berth_ledger *ledger)
 	return now_ms > at_ms ? now_ms : at_ms;
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------- */
+/* --- opening --------------------------------------------------------------------------------------------- */
 
 struct loader {
 	struct berth_core *core;
+	uint64_t snapshot_seq; /* facts up to it are the snapshot's */
 	struct berth_error *err;
 };
 
-/* A report that contradicts the state was refused when it came, and is refused again, with the same result; a decision
- * is the core's own, made on exactly this state, and a snapshot too. */
+/* A report that contradicts the state was refused when it came, and is refused again, with the same result. A decision
+ * is the core's own, made on exactly this state, and so is a snapshot. */
 static int load_fact(void *arg, const struct berth_fact *fact)
 {
 	struct loader *loader = arg;
 	const struct berth_fact_shape *shape = berth_fact_shape(fact->kind);
-	const bool is_own = shape->is_decision || fact->kind >= BERTH_FACT_JOB_IMAGE;
+	const bool is_image = fact->seq <= loader->snapshot_seq;
 	int r = berth_core_fold(loader->core, fact);
 
-	if (r == -EINVAL && is_own)
+	if (r == -EINVAL && (is_image || shape->is_decision))
 		return berth_error_set(loader->err, -EBADMSG,
-		                       "table journal, row %" PRIu64 ", a %s, contradicts the rows before it: "
-		                       "it was written by another version of berth",
-		                       fact->seq, shape->name);
+		                       "table %s, row %" PRIu64 ", a %s, contradicts what stands before it: start the "
+		                       "version of berth that wrote it",
+		                       is_image ? "snapshot" : "journal", fact->seq, shape->name);
 	return r == -ENOMEM ? berth_error_set(loader->err, r, "no memory to load the journal") : 0;
 }
 
@@ -76,20 +77,21 @@ int berth_ledger_open(const char *dir, const struct berth_ledger_host *host, str
 	ledger->core = loader.core = berth_core_new();
 	r = ledger->core ? berth_store_open(dir, &ledger->store, err)
 	                 : berth_error_set(err, -ENOMEM, "no memory to open %s", dir);
-	if (r == 0)
+	if (r == 0) {
+		ledger->snapshot_seq = loader.snapshot_seq = berth_store_snapshot_seq(ledger->store);
 		r = berth_store_load(ledger->store, load_fact, &loader, err);
+	}
 	if (r < 0) {
 		berth_store_close(ledger->store);
 		berth_core_free(ledger->core);
 		free(ledger);
 		return r;
 	}
-	ledger->snapshot_seq = berth_store_snapshot_seq(ledger->store);
 	*ret = ledger;
 	return 0;
 }
 
-/* --- taking off ------------------------------------------------------------------------------------------------- */
+/* --- taking off ------------------------------------------------------------------------------------------ */
 
 /* A job is forgotten together with its history row, or not yet. */
 static bool take_along(void *arg, struct berth_flight *flight, const struct berth_fact *decision)
@@ -134,7 +136,8 @@ static int take_off(struct berth_ledger *ledger, bool with_decisions)
 	if (r == 0 && plan.n == 0 && !ledger->queue.first && !ledger->is_full)
 		return 0;
 	if (r == 0)
-		r = berth_flight_load(&ledger->flight, ledger->core, berth_store_last_seq(ledger->store), now_ms, &plan, take_along, ledger, &ledger->queue);
+		r = berth_flight_load(&ledger->flight, ledger->core, berth_store_last_seq(ledger->store), now_ms, &plan,
+		                      take_along, ledger, &ledger->queue);
 	if (r < 0) {
 		ledger->wants_decision = true;
 		return r;
@@ -151,7 +154,7 @@ static int take_off(struct berth_ledger *ledger, bool with_decisions)
 	return 0;
 }
 
-/* --- landing ---------------------------------------------------------------------------------------------------- */
+/* --- landing --------------------------------------------------------------------------------------------- */
 
 static void tell(const struct berth_queued_post *queued, int result, const struct berth_fact *facts)
 {
@@ -231,7 +234,7 @@ static void fail(struct berth_ledger *ledger, struct berth_post_queue *posts, in
 	ledger->host.failed(ledger->host.arg, &ledger->failure);
 }
 
-/* --- snapshots ------------------------------------------------------------------------------------------ */
+/* --- snapshots ------------------------------------------------------------------------------------------- */
 
 /* No sooner than the live state could have changed as a whole: writing it costs no more than the facts since the last
  * one. */
@@ -250,7 +253,7 @@ static void maybe_snapshot(struct berth_ledger *ledger)
 		(void)berth_store_snapshot(ledger->store, snapshot);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------------------- */
+/* --- the loop -------------------------------------------------------------------------------------------- */
 
 /* The decided transaction, if there is one: told to all whom it concerns. */
 static void settle(struct berth_ledger *ledger, bool is_closing)

@@ -49,8 +49,8 @@ void berth_ledger_close(struct berth_ledger *ledger);
 struct berth_core *berth_ledger_core(struct berth_ledger *ledger);
 struct berth_store *berth_ledger_store(struct berth_ledger *ledger);
 
-/* Post facts as one unit: see store/post.h. Returns 0 or -ENOMEM. No callback is made from here; a post at rest starts its
- * transaction at once. */
+/* Post facts as one unit: see store/post.h. Returns 0 or -ENOMEM. No callback is made from here; a post at rest starts
+ * its transaction at once. */
 BERTH_MUST_USE int berth_ledger_post(struct berth_ledger *ledger, const struct berth_post *post);
 
 /* A submission of this user with this key that is posted but not durable yet? Then 1: the retry should wait and ask

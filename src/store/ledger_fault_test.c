@@ -18,7 +18,7 @@
 #include "store/faulty_test.h"
 #include "store/host_test.h"
 
-/* --- a full disk --------------------------------------------------------------------------------------------------------- */
+/* --- a full disk ----------------------------------------------------------------------------------------- */
 
 static void test_a_full_disk_refuses_people_and_says_so(void **state)
 {
@@ -100,7 +100,8 @@ static int count_end(void *arg, uint64_t job, const char *json)
 	return 0;
 }
 
-/* The disk runs full while jobs end and are forgotten, again and again: each has exactly one end in history, and in the journal. */
+/* The disk runs full while jobs end and are forgotten, again and again: each has exactly one end in history, and in the
+ * journal. */
 static void test_every_job_has_one_end_although_the_disk_ran_full(void **state)
 {
 	struct host *host = *state;
@@ -152,7 +153,7 @@ static void test_closing_on_a_full_disk_tells_everyone(void **state)
 	assert_int_equal(berth_core_job_count(host_core(host)), 0);
 }
 
-/* --- a lost flush ---------------------------------------------------------------------------------------------------------- */
+/* --- a lost flush ---------------------------------------------------------------------------------------- */
 
 static void test_a_lost_flush_ends_the_ledger_once(void **state)
 {
@@ -181,7 +182,7 @@ static void test_a_lost_flush_ends_the_ledger_once(void **state)
 	assert_int_equal(host->last_result, 0);
 }
 
-/* --- killed in mid stream ------------------------------------------------------------------------------------------------------ */
+/* --- killed in mid stream -------------------------------------------------------------------------------- */
 
 struct streamer {
 	struct host *host;
@@ -209,7 +210,8 @@ static void stream(const struct host *from, int out)
 	host_open(&host);
 	berth_ledger_set_snapshot_every(host.ledger, 50);
 	for (uint32_t i = 0;; i++) {
-		const struct berth_post post = {.facts = facts, .n_facts = 1 + i % 5, .done = acknowledge, .done_arg = &streamer};
+		const struct berth_post post = {
+			.facts = facts, .n_facts = 1 + i % 5, .done = acknowledge, .done_arg = &streamer};
 
 		for (uint32_t k = 0; k < post.n_facts; k++)
 			facts[k] = host_submission(k % 2);

@@ -28,7 +28,7 @@ static size_t count_history(struct host *host)
 	return n;
 }
 
-/* --- transactions ----------------------------------------------------------------------------------------------------- */
+/* --- transactions ---------------------------------------------------------------------------------------- */
 
 static void test_a_lone_post_is_one_transaction(void **state)
 {
@@ -40,7 +40,7 @@ static void test_a_lone_post_is_one_transaction(void **state)
 	before = host_commits(host);
 	host_post(host, &fact, 1, false);
 	assert_true(berth_store_is_busy(berth_ledger_store(host->ledger))); /* it is not waited for company */
-	assert_int_equal(host->n_done, 0);                                   /* and nobody is called from within post */
+	assert_int_equal(host->n_done, 0);                                  /* and nobody is called from within post */
 	host_settle(host);
 	assert_int_equal(host->n_done, 1);
 	assert_int_equal(host->last_result, 0);
@@ -92,7 +92,8 @@ static void test_decisions_stand_at_the_head_of_the_next_transaction(void **stat
 
 	host_post_site(host, 1);
 	host_post(host, &submission, 1, false);
-	/* in the queue while the submission is written, it would come before the decision if the order were of arrival */
+	/* in the queue while the submission is written, it would come before the decision if the order were of arrival
+	 */
 	host_post(host, &cancel, 1, false);
 	host_settle(host);
 	assert_int_equal(host->carried[0].kind, BERTH_FACT_ATTEMPT_ASSIGNED);
@@ -135,7 +136,7 @@ static void test_a_job_runs_from_post_to_history(void **state)
 	assert_int_equal(count_history(host), 1);
 }
 
-/* --- results -------------------------------------------------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------------------- */
 
 static void test_a_void_report_is_told_so(void **state)
 {
@@ -186,6 +187,28 @@ static void test_a_contradiction_is_refused_now_and_after_a_restart(void **state
 	assert_int_equal(host->n_failed, 0);
 }
 
+/* Written straight into the journal, as by another version: seals and chain are in order, the content is not. */
+static void test_a_journal_whose_decision_contradicts_it_is_refused(void **state)
+{
+	struct host *host = *state;
+	struct berth_fact fact = host_fact(BERTH_FACT_JOB_FORGOTTEN, 77, 0);
+	const struct berth_transaction tx = {.facts = &fact, .n_facts = 1};
+	const struct berth_ledger_host calls = {0};
+	struct berth_store *store = NULL;
+	struct berth_ledger *ledger = NULL;
+	struct berth_error err = {0};
+
+	host_close(host);
+	assert_int_equal(berth_store_open(host->dir, &store, &err), 0);
+	fact.seq = berth_store_last_seq(store) + 1;
+	fact.at_ms = 1000000;
+	assert_int_equal(berth_store_commit(store, &tx), 0);
+	berth_store_wait(store);
+	berth_store_close(store);
+	assert_int_equal(berth_ledger_open(host->dir, &calls, &ledger, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "table journal, row 1, a JobForgotten, contradicts"));
+}
+
 static void test_text_from_outside_is_the_same_live_and_reopened(void **state)
 {
 	struct host *host = *state;
@@ -203,7 +226,7 @@ static void test_text_from_outside_is_the_same_live_and_reopened(void **state)
 	assert_true(berth_core_hash(host_core(host)) == hash);
 }
 
-/* --- posting from within a callback ----------------------------------------------------------------------------------------- */
+/* --- posting from within a callback ---------------------------------------------------------------------- */
 
 struct chain {
 	struct host *host;
@@ -243,7 +266,7 @@ static void test_a_callback_may_post(void **state)
 	assert_int_equal(berth_core_job_count(host_core(chain.host)), 11);
 }
 
-/* --- submissions and specifications ------------------------------------------------------------------------------------------- */
+/* --- submissions and specifications ---------------------------------------------------------------------- */
 
 static void test_a_submission_key_is_pending_then_known(void **state)
 {
@@ -251,7 +274,8 @@ static void test_a_submission_key_is_pending_then_known(void **state)
 	struct berth_fact facts[3] = {host_submission(1), host_submission(1), host_submission(1)};
 	const struct berth_submission submission = {.uid = 1000, .key = "k1", .n = 2, .at_ms = 1000000};
 	struct berth_blob blob;
-	const struct berth_post post = {.facts = facts, .n_facts = 2, .blobs = &blob, .n_blobs = 1, .submission = &submission};
+	const struct berth_post post = {
+		.facts = facts, .n_facts = 2, .blobs = &blob, .n_blobs = 1, .submission = &submission};
 	uint64_t first = 0;
 	uint32_t n = 0;
 	void *body = NULL;
@@ -274,12 +298,14 @@ static void test_a_submission_key_is_pending_then_known(void **state)
 	assert_int_equal(berth_store_submission(berth_ledger_store(host->ledger), 1000, "k1", &first, &n), 1);
 	assert_int_equal(first, 2);
 	assert_int_equal(n, 2);
-	assert_int_equal(berth_store_blob(berth_ledger_store(host->ledger), berth_core_job(host_core(host), 2)->asked.spec, &body, &len), 0);
+	assert_int_equal(berth_store_blob(berth_ledger_store(host->ledger),
+	                                  berth_core_job(host_core(host), 2)->asked.spec, &body, &len),
+	                 0);
 	assert_memory_equal(body, "argv", 4);
 	free(body);
 }
 
-/* --- forgetting ----------------------------------------------------------------------------------------------------------------- */
+/* --- forgetting ------------------------------------------------------------------------------------------ */
 
 static void test_a_history_that_cannot_be_made_postpones_the_forgetting(void **state)
 {
@@ -298,7 +324,7 @@ static void test_a_history_that_cannot_be_made_postpones_the_forgetting(void **s
 	assert_int_equal(host->n_history, 1);
 }
 
-/* --- restarts --------------------------------------------------------------------------------------------------------------------- */
+/* --- restarts -------------------------------------------------------------------------------------------- */
 
 static void test_the_reopened_state_equals_the_live_one(void **state)
 {
@@ -375,7 +401,7 @@ static void test_time_never_falls_behind_the_journal(void **state)
 	host->now_ms = 2000000;
 }
 
-/* --- closing ------------------------------------------------------------------------------------------------------------------------ */
+/* --- closing --------------------------------------------------------------------------------------------- */
 
 static void test_closing_flushes_what_was_posted(void **state)
 {
@@ -407,6 +433,7 @@ int main(void)
 		TEST(test_a_job_runs_from_post_to_history),
 		TEST(test_a_void_report_is_told_so),
 		TEST(test_a_contradiction_is_refused_now_and_after_a_restart),
+		TEST(test_a_journal_whose_decision_contradicts_it_is_refused),
 		TEST(test_text_from_outside_is_the_same_live_and_reopened),
 		TEST(test_a_callback_may_post),
 		TEST(test_a_submission_key_is_pending_then_known),

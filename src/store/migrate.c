@@ -172,7 +172,7 @@ int berth_migrate(sqlite3 *db, const char *dir, const char *const *steps, size_t
 	return r < 0 ? r : run_steps(db, steps, (size_t)version, n_steps, err);
 }
 
-/* --- the tables word for word ------------------------------------------------------------------------------------ */
+/* --- the tables word for word ---------------------------------------------------------------------------- */
 
 static int make_model(const char *const *steps, size_t n_steps, sqlite3 **ret, struct berth_error *err)
 {
@@ -197,13 +197,15 @@ static bool is_same_object(sqlite3_stmt *a, sqlite3_stmt *b)
 }
 
 /* Both are in the order of names: of two different ones the first has no partner. */
-static int name_difference(sqlite3_stmt *ours, sqlite3_stmt *model, bool has_ours, bool has_model, struct berth_error *err)
+static int name_difference(sqlite3_stmt *ours, sqlite3_stmt *model, bool has_ours, bool has_model,
+                           struct berth_error *err)
 {
 	const char *a = has_ours ? berth_column_text(ours, 1) : NULL;
 	const char *b = has_model ? berth_column_text(model, 1) : NULL;
 	const bool is_ours = a && (!b || strcmp(a, b) <= 0);
 
-	return berth_error_set(err, -EBADMSG, "table sqlite_schema, row '%s', is not as berth made it: restore a backup",
+	return berth_error_set(err, -EBADMSG,
+	                       "table sqlite_schema, row '%s', is not as berth made it: restore a backup",
 	                       is_ours ? a : b);
 }
 

@@ -15,11 +15,13 @@
 /* The steps of a berth to come: one more table, one more column, filled from what is there. */
 static const char *const later[] = {
 	NULL, /* our first step: filled in below */
-	"CREATE TABLE team(name TEXT PRIMARY KEY) STRICT; ALTER TABLE history ADD COLUMN team TEXT NOT NULL DEFAULT 'none';"
+	"CREATE TABLE team(name TEXT PRIMARY KEY) STRICT; ALTER TABLE history ADD COLUMN team TEXT NOT NULL DEFAULT "
+        "'none';"
 	"INSERT INTO team SELECT DISTINCT user FROM history;",
 	"CREATE INDEX history_team ON history(team);",
 };
-static const char *const broken[] = {NULL, "CREATE TABLE team(name TEXT PRIMARY KEY) STRICT; INSERT INTO nowhere VALUES(1);"};
+static const char *const broken[] = {NULL,
+                                     "CREATE TABLE team(name TEXT PRIMARY KEY) STRICT; INSERT INTO nowhere VALUES(1);"};
 
 static void fill(const char *ret[], const char *const *from, size_t n)
 {

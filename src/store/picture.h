@@ -4,7 +4,7 @@
 #include "core/core.h"
 #include "store/store.h"
 
-/* Copy the image of core as of journal row seq. For the caller, freed with berth_snapshot_free or handed to berth_store_snapshot;
- * NULL when memory is out. Costs about 0.4 us and 0.5 KB per job. */
+/* Copy the image of core as of journal row seq. For the caller, freed with berth_snapshot_free or handed to
+ * berth_store_snapshot; NULL when memory is out. Costs about 0.4 us and 0.5 KB per job. */
 struct berth_snapshot *berth_picture_take(const struct berth_core *core, uint64_t seq);
 #endif

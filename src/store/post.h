@@ -12,8 +12,8 @@ typedef void berth_ledger_done(void *arg, int result, const struct berth_fact *f
 /* Facts posted as one unit: one transaction has all of them or none. Everything is copied; text that is no UTF-8 is
  * cleaned (store/clean.h). They are not checked: berth_core_check is the poster's duty. */
 struct berth_post {
-	const struct berth_fact *facts; /* seq and at_ms are given by the ledger. JOB_SUBMITTED with job = 0 and DEVICE_SEEN
-	                                   with device = 0 get the next ids, consecutive within the post */
+	const struct berth_fact *facts; /* seq and at_ms are given by the ledger. JOB_SUBMITTED with job = 0 and
+	                                   DEVICE_SEEN with device = 0 get the next ids, consecutive within the post */
 	size_t n_facts;
 	const struct berth_blob *blobs; /* into the same transaction */
 	size_t n_blobs;

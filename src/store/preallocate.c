@@ -26,7 +26,8 @@ void berth_preallocate_log(int dirfd, const char *name)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size >= LOG_BYTES)
 		return;
-	/* What was begun on a full disk is given back; if even that fails, SQLite reads zeros as the end all the same. */
+	/* What was begun on a full disk is given back; if even that fails, SQLite reads zeros as the end all the same.
+	 */
 	if (write_zeros(fd, LOG_BYTES - st.st_size) < 0 && ftruncate(fd, st.st_size) < 0)
 		errno = 0;
 }

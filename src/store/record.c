@@ -9,7 +9,7 @@
 #define SUBMISSION_COLUMNS "uid, key, first_job, n, at_ms"
 #define SETTING_COLUMNS "name, value"
 
-/* --- writing -------------------------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------------------- */
 
 int berth_record_pen_init(struct berth_record_pen *pen, sqlite3 *db, struct berth_error *err)
 {
@@ -78,7 +78,7 @@ int berth_record_setting(struct berth_record_pen *pen, const char *name, const c
 	return insert(pen->setting, "setting", values, sizeof(values) / sizeof(*values), err, "writing a setting");
 }
 
-/* --- checking ------------------------------------------------------------------------------------------------- */
+/* --- checking -------------------------------------------------------------------------------------------- */
 
 static int verify_table(sqlite3 *db, const char *table, const char *sql, size_t columns, struct berth_error *err)
 {
@@ -112,7 +112,7 @@ int berth_record_verify(sqlite3 *db, struct berth_error *err)
 	return r;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------------------- */
 
 int berth_record_find_submission(sqlite3 *db, uint32_t uid, const char *key, uint64_t *ret_first, uint32_t *ret_n)
 {
@@ -156,19 +156,22 @@ int berth_record_find_setting(sqlite3 *db, const char *name, char **ret)
 	return 0;
 }
 
-/* Only what is asked stands in the statement, so that SQLite finds the index that fits. The least id that ended since then
- * bounds a search that would otherwise read all of history when few rows match; with the plus SQLite takes it from the
- * index of ends. */
-static int prepare_query(sqlite3 *db, const struct berth_history_query *query, sqlite3_stmt **ret, struct berth_error *err)
+/* Only what is asked stands in the statement, so that SQLite finds the index that fits. The least id that ended since
+ * then bounds a search that would otherwise read all of history when few rows match; with the plus SQLite takes it from
+ * the index of ends. */
+static int prepare_query(sqlite3 *db, const struct berth_history_query *query, sqlite3_stmt **ret,
+                         struct berth_error *err)
 {
 	char sql[512];
 
 	(void)snprintf(sql, sizeof(sql),
-	               "SELECT " HISTORY_COLUMNS ", seal FROM history WHERE TRUE%s%s%s%s%s ORDER BY job DESC LIMIT :limit",
+	               "SELECT " HISTORY_COLUMNS
+	               ", seal FROM history WHERE TRUE%s%s%s%s%s ORDER BY job DESC LIMIT :limit",
 	               query->job ? " AND job = :job" : "", query->user ? " AND user = :user" : "",
 	               query->state ? " AND state = :state" : "",
 	               query->since_ms ? " AND end_ms >= :since AND job >="
-	                                 " (SELECT min(+job) FROM history WHERE end_ms >= :since)" : "",
+	                                 " (SELECT min(+job) FROM history WHERE end_ms >= :since)"
+	                               : "",
 	               query->before_job ? " AND job < :before" : "");
 	return berth_db_prepare(db, sql, ret, err);
 }

@@ -52,9 +52,9 @@ static void test_the_form_of_a_seal(void **state)
 static void test_every_part_of_a_row_counts(void **state)
 {
 	const struct berth_value rows[][2] = {
-		{berth_value_number(1), berth_value_text("ab")},   {berth_value_number(2), berth_value_text("ab")},
-		{berth_value_number(1), berth_value_text("ac")},   {berth_value_number(1), berth_value_blob("ab", 2)},
-		{berth_value_text("1"), berth_value_text("ab")},   {berth_value_text("1a"), berth_value_text("b")},
+		{berth_value_number(1), berth_value_text("ab")}, {berth_value_number(2), berth_value_text("ab")},
+		{berth_value_number(1), berth_value_text("ac")}, {berth_value_number(1), berth_value_blob("ab", 2)},
+		{berth_value_text("1"), berth_value_text("ab")}, {berth_value_text("1a"), berth_value_text("b")},
 		{berth_value_text(""), berth_value_text("1ab")},
 	};
 	const size_t n = sizeof(rows) / sizeof(*rows);
@@ -85,7 +85,7 @@ static void test_hex_goes_both_ways_and_nothing_else_does(void **state)
 	assert_false(berth_seal_read_hex("", &seal));
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------------------ */
 
 static sqlite3 *open_table(void)
 {
@@ -117,9 +117,15 @@ static bool is_row_sound(sqlite3 *db)
 static void test_a_row_is_sound_until_it_is_changed(void **state)
 {
 	static const char *const changes[] = {
-		"UPDATE t SET a = 8",          "UPDATE t SET b = 'nama'", "UPDATE t SET b = CAST(b AS BLOB)",
-		"UPDATE t SET c = x'00'",      "UPDATE t SET c = NULL",   "UPDATE t SET seal = zeroblob(32)",
-		"UPDATE t SET seal = NULL",    "UPDATE t SET a = 7.0",    "UPDATE t SET seal = substr(seal, 1, 31)",
+		"UPDATE t SET a = 8",
+		"UPDATE t SET b = 'nama'",
+		"UPDATE t SET b = CAST(b AS BLOB)",
+		"UPDATE t SET c = x'00'",
+		"UPDATE t SET c = NULL",
+		"UPDATE t SET seal = zeroblob(32)",
+		"UPDATE t SET seal = NULL",
+		"UPDATE t SET a = 7.0",
+		"UPDATE t SET seal = substr(seal, 1, 31)",
 		"UPDATE t SET a = CAST(a AS TEXT) || 'x'",
 	};
 
@@ -164,7 +170,7 @@ static void test_what_sqlite_says_in_our_words(void **state)
 	berth_db_close(db);
 }
 
-/* --- text that can be read back ------------------------------------------------------------------------------------ */
+/* --- text that can be read back -------------------------------------------------------------------------- */
 
 static void test_only_what_is_no_utf8_is_replaced(void **state)
 {
@@ -182,7 +188,7 @@ static void test_only_what_is_no_utf8_is_replaced(void **state)
 	assert_int_equal(berth_clean_step("\xc0\x80"), 0);
 }
 
-/* --- the head file --------------------------------------------------------------------------------------------------- */
+/* --- the head file --------------------------------------------------------------------------------------- */
 
 struct headroom {
 	char dir[64];
@@ -193,7 +199,8 @@ static int make_dir(void **state)
 {
 	struct headroom *room = calloc(1, sizeof(*room));
 
-	(void)snprintf(room->dir, sizeof(room->dir), "%s/berth-head-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	(void)snprintf(room->dir, sizeof(room->dir), "%s/berth-head-XXXXXX",
+	               access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(room->dir));
 	room->dirfd = open(room->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(room->dirfd >= 0);
@@ -285,7 +292,8 @@ int main(void)
 		cmocka_unit_test(test_what_sqlite_says_in_our_words),
 		cmocka_unit_test(test_only_what_is_no_utf8_is_replaced),
 		cmocka_unit_test_setup_teardown(test_a_head_is_read_as_it_was_written, make_dir, drop_dir),
-		cmocka_unit_test_setup_teardown(test_a_head_with_any_bit_changed_or_cut_says_nothing, make_dir, drop_dir),
+		cmocka_unit_test_setup_teardown(test_a_head_with_any_bit_changed_or_cut_says_nothing, make_dir,
+	                                        drop_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,8 @@ int shelf_set_up(void **state)
 
 	assert_non_null(shelf);
 	/* In memory where that can be: nothing here asks how fast or how durable the disk is. */
-	(void)snprintf(shelf->dir, sizeof(shelf->dir), "%s/berth-store-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	(void)snprintf(shelf->dir, sizeof(shelf->dir), "%s/berth-store-XXXXXX",
+	               access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(shelf->dir));
 	shelf->at_ms = 1000000;
 	shelf_open(shelf);
@@ -183,7 +184,7 @@ void shelf_sql(struct shelf *shelf, const char *sql)
 	(void)sqlite3_close(db);
 }
 
-/* --- content ------------------------------------------------------------------------------------------------------ */
+/* --- content --------------------------------------------------------------------------------------------- */
 
 struct sum {
 	struct shelf *shelf;

@@ -11,7 +11,7 @@ static int damaged(struct berth_error *err, const char *table, uint64_t row, con
 	return berth_error_set(err, -EBADMSG, "table %s, row %" PRIu64 " %s: restore a backup", table, row, how);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------------------- */
 
 static int read_mark(sqlite3_stmt *stmt, struct berth_snapshot_mark *ret, struct berth_error *err)
 {
@@ -131,7 +131,7 @@ int berth_snapshot_read(sqlite3 *db, const struct berth_snapshot_mark *mark,
 	return rc == SQLITE_DONE ? 0 : berth_db_error(db, rc, err, "reading table snapshot_fact");
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------------------- */
 
 int berth_snapshot_pen_init(struct berth_snapshot_pen *pen, sqlite3 *db, struct berth_error *err)
 {

@@ -36,7 +36,7 @@ void berth_snapshot_free(struct berth_snapshot *snapshot)
 	free(snapshot);
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------- */
+/* --- opening --------------------------------------------------------------------------------------------- */
 
 static int say_busy(int fd, const char *dir, struct berth_error *err)
 {
@@ -195,7 +195,7 @@ int berth_store_load(struct berth_store *store, int (*each)(void *arg, const str
 	return r != 0 ? r : berth_journal_read(store->reader, newest ? newest->at.seq : 0, each, arg, err);
 }
 
-/* --- handed through to the writer -------------------------------------------------------------------------------- */
+/* --- handed through to the writer ------------------------------------------------------------------------ */
 
 int berth_store_commit(struct berth_store *store, const struct berth_transaction *tx)
 {
@@ -252,7 +252,7 @@ int berth_store_setting_put(struct berth_store *store, const char *name, const c
 	return berth_writer_setting(store->writer, name, value);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------------------- */
 
 int berth_store_blob(struct berth_store *store, const char *key, void **ret, size_t *ret_len)
 {

@@ -134,8 +134,7 @@ BERTH_MUST_USE int berth_store_history(struct berth_store *store, const struct b
 BERTH_MUST_USE int berth_store_setting_get(struct berth_store *store, const char *name, char **ret);
 BERTH_MUST_USE int berth_store_setting_put(struct berth_store *store, const char *name, const char *value);
 
-/* --- facts as JSON rows (used by the journal, by tests and by tools)
- * --------------------------------------------------- */
+/* --- facts as JSON rows (used by the journal, by tests and by tools) ------------------------------------- */
 
 /* {"job":1,"attempt":1,…}: the fields of the kind by its shape; devices as an array of ids. Allocated; NULL when memory
  * is out. */

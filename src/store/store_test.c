@@ -16,7 +16,7 @@
 #include "store/faulty_test.h"
 #include "store/shelf_test.h"
 
-/* --- facts ---------------------------------------------------------------------------------------------------------- */
+/* --- facts ----------------------------------------------------------------------------------------------- */
 
 struct loaded {
 	uint64_t first_seq, last_seq, first_ms;
@@ -126,7 +126,7 @@ static void test_numbers_must_follow_the_journal(void **state)
 	assert_int_equal(shelf_number(shelf, "SELECT count(*) FROM journal"), 0);
 }
 
-/* --- one opener ----------------------------------------------------------------------------------------------------- */
+/* --- one opener ------------------------------------------------------------------------------------------ */
 
 static void test_a_second_opener_is_told_who_is_there(void **state)
 {
@@ -166,7 +166,7 @@ static void test_what_is_no_database_is_refused(void **state)
 	assert_int_equal(berth_store_open(shelf->dir, &store, &err), -ELOOP);
 }
 
-/* --- specifications, submissions, settings ---------------------------------------------------------------------------- */
+/* --- specifications, submissions, settings --------------------------------------------------------------- */
 
 static void put_blob(struct shelf *shelf, const void *body, size_t n, struct berth_blob *ret)
 {
@@ -247,7 +247,7 @@ static void test_settings_last_and_can_be_changed(void **state)
 	free(value);
 }
 
-/* --- history ---------------------------------------------------------------------------------------------------------- */
+/* --- history --------------------------------------------------------------------------------------------- */
 
 static int collect(void *arg, uint64_t job, const char *json)
 {
@@ -298,7 +298,9 @@ static void test_history_is_found_by_each_condition_and_paged(void **state)
 	assert_query(shelf, (struct berth_history_query){.state = "FAILED"}, "3 2 ");
 	assert_query(shelf, (struct berth_history_query){.since_ms = 200}, "4 3 2 ");
 	assert_query(shelf, (struct berth_history_query){.before_job = 3}, "2 1 ");
-	assert_query(shelf, (struct berth_history_query){.user = "lin", .state = "FAILED", .since_ms = 1, .before_job = 9}, "3 ");
+	assert_query(shelf,
+	             (struct berth_history_query){.user = "lin", .state = "FAILED", .since_ms = 1, .before_job = 9},
+	             "3 ");
 	assert_query(shelf, (struct berth_history_query){.limit = 2}, "4 3 ");
 	assert_query(shelf, (struct berth_history_query){.limit = 2, .before_job = 3}, "2 1 ");
 	put_history(shelf, 100, "lin", "COMPLETED", 1);
@@ -317,7 +319,7 @@ static void test_a_job_has_one_end(void **state)
 	assert_int_equal(shelf_number(shelf, "SELECT count(*) FROM history"), 1);
 }
 
-/* --- snapshots ---------------------------------------------------------------------------------------------------------- */
+/* --- snapshots ------------------------------------------------------------------------------------------- */
 
 static void test_a_snapshot_stands_for_the_journal_before_it(void **state)
 {
@@ -414,6 +416,88 @@ static void test_specifications_go_when_no_job_names_them(void **state)
 	assert_int_equal(shelf_number(shelf, "SELECT count(*) FROM spec"), 2);
 }
 
+static struct berth_snapshot *make_snapshot(struct shelf *shelf, size_t n)
+{
+	struct berth_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+	snapshot->facts = berth_arena_alloc(&snapshot->arena, n * sizeof(*snapshot->facts));
+	snapshot->n = n;
+	snapshot->seq = shelf->seq;
+	snapshot->at_ms = shelf->at_ms;
+	for (size_t i = 0; i < n; i++)
+		berth_fact_init(&snapshot->facts[i], BERTH_FACT_JOB_IMAGE);
+	return snapshot;
+}
+
+/* No job of the snapshot names it, but one that was submitted while the snapshot was being written. */
+static void test_a_specification_asked_for_during_a_snapshot_stays(void **state)
+{
+	struct shelf *shelf = *state;
+	struct berth_blob again, dead;
+	void *body = NULL;
+	size_t n;
+
+	put_blob(shelf, "again", 5, &again);
+	put_blob(shelf, "dead", 4, &dead);
+	shelf_submit(shelf, 1);
+	assert_int_equal(berth_store_snapshot(shelf->store, make_snapshot(shelf, 20000)), 0);
+	put_blob(shelf, "again", 5, &again);
+	shelf_await(shelf, "SELECT count(*) FROM spec", 1);
+	assert_int_equal(berth_store_blob(shelf->store, again.key, &body, &n), 0);
+	free(body);
+}
+
+/* Commits go on while a snapshot is written, none waiting for more than a slice of it, and nothing gets lost in between. */
+static void test_commits_go_on_while_a_snapshot_is_written(void **state)
+{
+	struct shelf *shelf = *state;
+	struct loaded loaded;
+	unsigned during = 0;
+
+	shelf_submit(shelf, 10);
+	assert_int_equal(berth_store_snapshot(shelf->store, make_snapshot(shelf, 20000)), 0);
+	while (berth_store_is_snapshotting(shelf->store)) {
+		shelf_submit(shelf, 1);
+		during++;
+	}
+	/* A slice has 1,000 facts, and between two of them stands at most one transaction. */
+	assert_in_range(during, 1, 22);
+	assert_int_equal(berth_store_snapshot_seq(shelf->store), 10);
+	shelf_close(shelf);
+	shelf_open(shelf);
+	loaded = load(shelf);
+	assert_int_equal(loaded.n_images, 20000);
+	assert_int_equal(loaded.n - loaded.n_images, during);
+}
+
+static void test_a_snapshot_cut_off_by_closing_is_swept_up_later(void **state)
+{
+	struct shelf *shelf = *state;
+
+	shelf_submit(shelf, 10);
+	assert_int_equal(berth_store_snapshot(shelf->store, make_snapshot(shelf, 20000)), 0);
+	shelf_submit(shelf, 1);
+	shelf_close(shelf);
+	shelf_open(shelf);
+	assert_int_equal(berth_store_snapshot_seq(shelf->store), 0);
+	assert_int_equal(load(shelf).n, 11);
+	shelf_await(shelf, "SELECT count(*) FROM snapshot_fact", 0);
+	shelf_snapshot(shelf, 3, "");
+	assert_int_equal(shelf_number(shelf, "SELECT count(*) FROM snapshot_fact"), 3);
+}
+
+static void test_a_snapshot_of_the_same_moment_is_not_written_twice(void **state)
+{
+	struct shelf *shelf = *state;
+
+	shelf_submit(shelf, 10);
+	shelf_snapshot(shelf, 3, "");
+	assert_int_equal(berth_store_snapshot(shelf->store, make_snapshot(shelf, 3)), 0);
+	assert_false(berth_store_is_snapshotting(shelf->store));
+	shelf_submit(shelf, 1);
+	assert_int_equal(shelf_number(shelf, "SELECT count(*) FROM snapshot"), 1);
+}
+
 static void test_old_submission_keys_go_with_a_snapshot(void **state)
 {
 	struct shelf *shelf = *state;
@@ -432,7 +516,7 @@ static void test_old_submission_keys_go_with_a_snapshot(void **state)
 	assert_int_equal(berth_store_submission(shelf->store, 1000, "new", &first, &n), 1);
 }
 
-/* --- a disk that fails ---------------------------------------------------------------------------------------------------- */
+/* --- a disk that fails ----------------------------------------------------------------------------------- */
 
 static void test_a_full_disk_refuses_and_recovers_by_itself(void **state)
 {
@@ -467,8 +551,11 @@ static void test_a_file_system_that_runs_full(void **state)
 	struct shelf *shelf = *state;
 	struct berth_fact fact;
 	const struct berth_transaction tx = {.facts = &fact, .n_facts = 1}, empty = {0};
+	char name[60000];
 	int r = 0;
 
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
 	shelf_close(shelf);
 	if (!mount_small_disk(shelf->dir)) {
 		print_message("no mount namespace of our own: skipped\n");
@@ -476,10 +563,6 @@ static void test_a_file_system_that_runs_full(void **state)
 	}
 	shelf_open(shelf);
 	for (int i = 0; i < 200 && r == 0; i++) {
-		char name[60000];
-
-		memset(name, 'x', sizeof(name) - 1);
-		name[sizeof(name) - 1] = '\0';
 		fact = shelf_fact(shelf, name);
 		r = shelf_commit(shelf, &tx);
 	}
@@ -500,16 +583,11 @@ static void test_a_file_system_that_runs_full(void **state)
 static void test_a_snapshot_on_a_full_disk_is_given_up_without_harm(void **state)
 {
 	struct shelf *shelf = *state;
-	struct berth_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	const struct timespec pause = {.tv_nsec = 1000000};
 
 	shelf_submit(shelf, 5);
-	snapshot->facts = berth_arena_alloc(&snapshot->arena, sizeof(*snapshot->facts));
-	berth_fact_init(snapshot->facts, BERTH_FACT_JOB_IMAGE);
-	snapshot->n = 1;
-	snapshot->seq = 5;
 	faulty_set_full(true);
-	assert_int_equal(berth_store_snapshot(shelf->store, snapshot), 0);
+	assert_int_equal(berth_store_snapshot(shelf->store, make_snapshot(shelf, 1)), 0);
 	for (int i = 0; i < 5000 && berth_store_is_snapshotting(shelf->store); i++)
 		(void)nanosleep(&pause, NULL);
 	assert_false(berth_store_is_snapshotting(shelf->store));
@@ -616,6 +694,10 @@ int main(void)
 		TEST(test_a_snapshot_that_was_not_finished_counts_for_nothing),
 		TEST(test_a_snapshot_of_another_moment_is_refused),
 		TEST(test_specifications_go_when_no_job_names_them),
+		TEST(test_a_specification_asked_for_during_a_snapshot_stays),
+		TEST(test_commits_go_on_while_a_snapshot_is_written),
+		TEST(test_a_snapshot_cut_off_by_closing_is_swept_up_later),
+		TEST(test_a_snapshot_of_the_same_moment_is_not_written_twice),
 		TEST(test_old_submission_keys_go_with_a_snapshot),
 		TEST(test_a_full_disk_refuses_and_recovers_by_itself),
 		TEST(test_a_file_system_that_runs_full),
