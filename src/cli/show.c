@@ -143,7 +143,7 @@ static void print_place(const json_t *job, FILE *out)
 	if (berth_json_number(job, "pid", &number))
 		berth_text_addf(&text, "%spid %" PRIu64, text.len > 0 ? ", " : "", number);
 	if (text.len > 0)
-		print_line(out, "runs on", &text);
+		print_line(out, berth_job_is_final(job) ? "ran on" : "runs on", &text);
 }
 
 static void print_state(const json_t *job, uint64_t now_ms, FILE *out)
