@@ -47,7 +47,8 @@ static int work_out(struct berth_outlooks *outlooks, struct berth_core *core, ui
 	outlooks->n = (size_t)n;
 	for (uint32_t i = 0; i < outlooks->n; i++)
 		outlooks->by_job[i] = i;
-	qsort_r(outlooks->by_job, outlooks->n, sizeof(*outlooks->by_job), compare_jobs, outlooks->rows);
+	if (n > 0)
+		qsort_r(outlooks->by_job, outlooks->n, sizeof(*outlooks->by_job), compare_jobs, outlooks->rows);
 	return 0;
 }
 

@@ -96,10 +96,11 @@ static void names_in(const char *section, char buffers[NAMES_MAX][32], const cha
 	for (int key = 0; key < BERTH_CONFIG_KEYS; key++) {
 		const char *path = berth_config_keys[key].path;
 		size_t own = section_len(path);
-		int len = n == 0 && own > 0 ? (int)own - 1 : (int)strlen(path + n);
+		int len;
 
 		if (n > 0 && (own != n || strncmp(path, section, n) != 0))
 			continue;
+		len = n == 0 && own > 0 ? (int)own - 1 : (int)strlen(path + n);
 		(void)snprintf(buffers[count], sizeof(buffers[count]), "%.*s", len, path + n);
 		if (count == 0 || strcmp(buffers[count - 1], buffers[count]) != 0) {
 			ret[count] = buffers[count];
