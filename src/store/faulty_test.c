@@ -1,5 +1,6 @@
 #include "store/faulty_test.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static int file_sync(sqlite3_file *file, int flags)
 	if (!atomic_load(&is_sync_failing))
 		return real(file)->pMethods->xSync(real(file), flags);
 	atomic_fetch_add(&n_failed, 1);
+	errno = ENOSPC; /* as thin disks and network file systems have it: still not a full disk that did no harm */
 	return SQLITE_IOERR_FSYNC;
 }
 

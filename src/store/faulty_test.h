@@ -12,7 +12,7 @@ void faulty_install(void);
 void faulty_reset(void);
 /* From now on all writes find no room. */
 void faulty_set_full(bool is_full);
-/* From now on a flush fails with EIO; each failed one is counted. */
+/* From now on a flush fails; each failed one is counted. */
 void faulty_set_sync_error(bool fails);
 /* Flushes asked for since the last reset; those that failed. */
 uint64_t faulty_syncs(void);

@@ -19,6 +19,7 @@
 int shelf_set_up(void **state)
 {
 	struct shelf *shelf = calloc(1, sizeof(*shelf));
+	struct berth_error err = {0};
 
 	assert_non_null(shelf);
 	/* In memory where that can be: nothing here asks how fast or how durable the disk is. */
@@ -26,9 +27,13 @@ int shelf_set_up(void **state)
 	               access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(shelf->dir));
 	shelf->at_ms = 1000000;
-	shelf_open(shelf);
 	*state = shelf;
-	return 0;
+	if (berth_store_open(shelf->dir, &shelf->store, &err) == 0)
+		return 0;
+	/* cmocka tears down nothing whose set-up failed */
+	print_error("%s\n", err.text);
+	(void)shelf_tear_down(state);
+	return -1;
 }
 
 int shelf_tear_down(void **state)
