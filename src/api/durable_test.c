@@ -117,6 +117,15 @@ static void test_a_job_goes_into_history(void **state)
 		(void)sd_event_run(fixture->event, 10000);
 	berth_fixture_start(fixture, 1);
 	berth_fixture_end(fixture, 1, 7);
+	while (!berth_job_state_is_final(berth_core_job(berth_ledger_core(fixture->ledger), 1)->state) &&
+	       berth_clock_boot_ms() < until_ms)
+		(void)sd_event_run(fixture->event, 10000);
+	root = get(fixture, "/api/v1/history?state=FAILED");
+	assert_int_equal(json_array_size(json_object_get(root, "jobs")), 1);
+	json_decref(root);
+	root = get(fixture, "/api/v1/history?state=COMPLETED");
+	assert_int_equal(json_array_size(json_object_get(root, "jobs")), 0);
+	json_decref(root);
 	fixture->now_ms += 2 * 3600000; /* beyond what finished jobs stay for */
 	berth_ledger_nudge(fixture->ledger);
 	while (berth_core_job(berth_ledger_core(fixture->ledger), 1) && berth_clock_boot_ms() < until_ms) {

@@ -176,7 +176,8 @@ static void write_times(struct berth_json *json, const struct berth_job *job)
 
 	berth_json_time(json, "submit_time", job->submit_ms);
 	berth_json_time(json, "start_time", job->start_ms);
-	berth_json_time(json, "end_time", job->end_ms);
+	/* A job that was cancelled while it waited has no attempt that could have ended. */
+	berth_json_time(json, "end_time", job->end_ms ? job->end_ms : job->finish_ms);
 	berth_json_time(json, "stop_deadline", job->state == BERTH_JOB_STOPPING ? job->stop_deadline_ms : 0);
 	if (!is_running) {
 		berth_json_null(json, "predicted_end");

@@ -95,7 +95,7 @@ static int host_history(void *arg, const struct berth_job *job, struct berth_are
 		.state = berth_job_state_public_name(job->state),
 		.submit_ms = job->submit_ms,
 		.start_ms = job->start_ms,
-		.end_ms = job->end_ms,
+		.end_ms = job->end_ms ? job->end_ms : job->finish_ms,
 		.json = copy,
 	};
 	return 0;
