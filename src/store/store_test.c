@@ -447,7 +447,7 @@ static void test_a_specification_asked_for_during_a_snapshot_stays(void **state)
 	free(body);
 }
 
-/* Commits go on while a snapshot is written, none waiting for more than a slice of it, and nothing gets lost between. */
+/* Commits go on while a snapshot is written, none waiting for more than a slice of it, and nothing is lost between. */
 static void test_commits_go_on_while_a_snapshot_is_written(void **state)
 {
 	struct shelf *shelf = *state;
