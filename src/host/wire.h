@@ -86,7 +86,7 @@ enum berth_wire_kind {
 };
 
 #define BERTH_WIRE_LOG_MAX 65536u
-#define BERTH_WIRE_CAUSE_LIMIT 5u /* BERTH_STOP_LIMIT of core/fact.h, the one cause that a shim finds by itself */
+#define BERTH_WIRE_CAUSE_LIMIT 4u /* BERTH_STOP_LIMIT of core/fact.h, the one cause that a shim finds by itself */
 #define BERTH_WIRE_TEXT_MAX 208
 
 struct berth_wire {
