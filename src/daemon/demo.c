@@ -180,7 +180,7 @@ static void find_folders(struct berth_demo *demo)
 {
 	const struct berth_program_dirs *dirs = &demo->server->dirs;
 	const char *const places[][2] = {{dirs->called, "../examples"},
-	                                 {dirs->real, "../../../../examples"},
+	                                 {dirs->real, "../../examples"},
 	                                 {dirs->real, "../share/berth/examples"}};
 
 	if (berth_program_find(dirs, "berth", "cli", demo->berth, sizeof(demo->berth), NULL) == 0)

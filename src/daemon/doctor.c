@@ -86,6 +86,11 @@ static void check_containment(const struct berth_server *server, struct berth_ch
 	const char *how = berth_engine_containment(server->engine);
 	bool has_groups = strncmp(how, "cgroup", strlen("cgroup")) == 0;
 
+	if (!berth_engine_is_connected(server->engine)) {
+		set_text(check, BERTH_CHECK_WARN, "not known yet: berth-exec, which holds them, does not answer");
+		set_fix(check, "see exec");
+		return;
+	}
 	set_text(check, has_groups ? BERTH_CHECK_OK : BERTH_CHECK_WARN, "processes of a job are held together by %s",
 	         how);
 	if (!has_groups)
@@ -100,8 +105,10 @@ static void check_exec(const struct berth_server *server, struct berth_check *ch
 		set_text(check, BERTH_CHECK_OK, "berth-exec answers");
 		return;
 	}
-	set_text(check, BERTH_CHECK_FAIL, "berth-exec does not answer: jobs run on, no new one starts");
-	set_fix(check, "it is started again by itself; when it is not within a minute, look at the daemon's log");
+	set_text(check, BERTH_CHECK_FAIL, "berth-exec does not answer (%.140s): jobs run on, no new one starts",
+	         berth_engine_containment(server->engine));
+	set_fix(check, "it is started again by itself; when that takes long, %.160s/exec.log says why",
+	        server->paths.state);
 }
 
 static void check_probe(const struct berth_server *server, struct berth_check *check)

@@ -3,7 +3,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "daemon/server.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -98,7 +97,7 @@ int main(int argc, char *argv[])
 	struct berth_options options;
 	struct berth_error err = {0};
 
-	(void)umask(077);
+	/* The umask stays as it is: jobs inherit it. What berth itself makes is made with the mode it needs. */
 	if (berth_options_parse(argc, argv, &options, &err) < 0)
 		return complain(err.text);
 	if (options.wants_help) {

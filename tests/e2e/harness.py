@@ -23,6 +23,7 @@ import time
 
 ROOMS = {"berth": "cli", "berthd": "daemon", "berth-exec": "exec", "berth-probe": "probe"}
 DEADLINE_S = 30
+GROUPS = "cgroup v2 at "
 
 
 def program(build, name):
@@ -65,6 +66,18 @@ def is_dead(pid):
     return not stat or stat[0] in (b"Z", b"X")
 
 
+def empty_group(group):
+    """Kill what is in a control group or below it, and remove it. False: something is left."""
+    for folder, _, _ in os.walk(group, topdown=False):
+        with contextlib.suppress(OSError):
+            with open(os.path.join(folder, "cgroup.procs"), encoding="ascii") as file:
+                for pid in file.read().split():
+                    os.kill(int(pid), signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    return not os.path.exists(group)
+
+
 class Daemon:
     """folder: an existing directory that stays; None: a fresh one that is removed by close()."""
 
@@ -78,6 +91,7 @@ class Daemon:
         self.config = os.path.join(self.folder, "berth.yaml")
         self.devices = devices
         self.process = None
+        self.group = None  # that this berth made for its jobs
         if config is not None:
             self.configure(config)
 
@@ -118,9 +132,13 @@ class Daemon:
         if self.process.poll() is not None:
             raise AssertionError(f"berthd ended with {self.process.returncode}:\n{self.log_text()}")
         try:
-            return self.request("GET", "/api/v1/status")[0] == 200
+            status, answer = self.request("GET", "/api/v1/status")
         except (OSError, http.client.HTTPException):
             return False
+        containment = status == 200 and answer["containment"]
+        if containment and containment.startswith(GROUPS):
+            self.group = containment.removeprefix(GROUPS)
+        return status == 200
 
     def stop(self, sig=signal.SIGTERM):
         """Ask it to end; its exit code."""
@@ -247,6 +265,8 @@ class Daemon:
     def close(self):
         """End everything that belongs to this berth, then remove the directory if it is ours."""
         if self.process and self.process.poll() is None:
+            with contextlib.suppress(AssertionError):
+                self.answers()
             self.kill()
         end = time.monotonic() + DEADLINE_S
         while time.monotonic() < end:
@@ -256,6 +276,8 @@ class Daemon:
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+        while self.group and not empty_group(self.group) and time.monotonic() < end:
             time.sleep(0.02)
         if self.is_own_folder:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -3,6 +3,7 @@ import contextlib
 import http.client
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -184,12 +185,43 @@ class Upkeep(unittest.TestCase):
         self.assertGreaterEqual(sign_in()[0], 400)  # the link is good once
         jobs = self.berth.get("/api/v1/jobs")["jobs"]
         self.assertEqual(sorted({job["name"].split("-")[0] for job in jobs}), ["evaluate", "finetune", "serve", "train"])
-        self.berth.until_state(jobs[-1]["id"], "RUNNING", "COMPLETED")
+        train = next(job["id"] for job in jobs if job["name"] == "train")
+        self.berth.until(lambda: (self.berth.job(train)["progress"] or {}).get("done"), "the training gets on")
         self.assertEqual(self.berth.stop(signal.SIGINT), 0)
         self.assertIn("The daemon ends; ", self.berth.log_text())
         self.berth.start("--demo")  # the queue is not empty: nothing is submitted twice
         self.berth.until(lambda: self.berth.log_text().count("berth help") == 2, "the second welcome is printed")
         self.assertEqual(len(self.berth.get("/api/v1/jobs")["jobs"]), len(jobs))
+
+    def test_jobs_inherit_the_umask_and_nothing_else_does(self):
+        before = os.umask(0o002)
+        try:
+            self.berth.start()
+        finally:
+            os.umask(before)
+        self.assertEqual(self.berth.run("run", "--", "sh", "-c", "umask").stdout, "0002\n")
+        for folder, _, names in os.walk(self.berth.state):
+            for name in names:
+                self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o077, 0, name)
+        self.assertEqual(os.stat(self.berth.socket).st_mode & 0o077, 0)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_a_disk_that_fails_ends_the_daemon_and_loses_nothing(self):
+        self.berth.start(wrap=("strace", "-f", "-b", "execve", "-qq", "-o", "/dev/null",
+                               "-e", "inject=fdatasync:error=EIO:when=30+"))
+        acked = []
+        for _ in range(60):
+            try:
+                status, answer = self.berth.request("POST", "/api/v1/jobs", {"hold": True, "spec": {"argv": ["true"], "cwd": "/", "env": []}})
+            except (OSError, http.client.HTTPException):
+                break
+            if status == 201:
+                acked.append(answer["jobs"][0]["id"])
+        self.assertEqual(self.berth.process.wait(30), 1, self.berth.log_text())
+        self.assertIn("error: the store failed", self.berth.log_text())
+        self.assertTrue(acked)
+        self.berth.start()
+        self.assertEqual([self.berth.job(job)["state"] for job in acked], ["HELD"] * len(acked))
 
     # --- what it says of itself ---------------------------------------------------------------------------------------------------
 
@@ -202,6 +234,7 @@ class Upkeep(unittest.TestCase):
 
     def test_doctor_and_health(self):
         self.berth.start()
+        self.berth.until(lambda: self.berth.get("/api/v1/status")["exec"] == "ok", "berth-exec is there")
         checks = {check["name"]: check for check in self.berth.get("/api/v1/doctor")["checks"]}
         for name in ("state", "disk", "processes", "exec", "probe", "cards", "devices", "clock", "socket", "page", "attempts"):
             self.assertIn(name, checks)
