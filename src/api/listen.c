@@ -11,8 +11,25 @@
 
 #define BACKLOG 512
 
+/* An existing directory may be looked into by others, who cannot use the socket (0600), but only we and root may put
+ * another one in its place. */
+static int check_directory(const char *dir, const struct stat *st, struct berth_error *err)
+{
+	if (!S_ISDIR(st->st_mode))
+		return berth_error_set(err, -ENOTDIR, "%s, where the socket belongs, is no directory", dir);
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		return berth_error_set(err, -EPERM, "%s, the directory of the socket, belongs to another user (%u)",
+		                       dir, (unsigned)st->st_uid);
+	if ((st->st_mode & 022) && !(st->st_mode & S_ISVTX))
+		return berth_error_set(err, -EPERM,
+		                       "others may write in %s, the directory of the socket: chmod go-w %s", dir, dir);
+	return 0;
+}
+
 static int make_directory(const char *path, struct berth_error *err)
 {
+	struct stat st;
+
 	const char *slash = strrchr(path, '/');
 	BERTH_AUTO_FREE char *dir = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
 
@@ -21,7 +38,7 @@ static int make_directory(const char *path, struct berth_error *err)
 		                       "socket %s: the path must be absolute and in a directory of its own", path);
 	if (!dir)
 		return berth_error_errno(err, -ENOMEM, "socket %s", path);
-	return berth_dir_make_private(dir, err);
+	return stat(dir, &st) == 0 ? check_directory(dir, &st, err) : berth_dir_make_private(dir, err);
 }
 
 /* Make way at the address: 0 when nothing lies there any more. */

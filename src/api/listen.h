@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include "base/error.h"
 
-/* A listening unix socket at path, mode 0600, in a private directory (made when absent). A socket that nobody listens
- * on is replaced; -EADDRINUSE when somebody answers there; -EEXIST when something else lies there; -ENAMETOOLONG beyond
- * what the kernel takes (107 bytes). Returns the fd (non-blocking). */
+/* A listening unix socket at path, mode 0600, in a directory where nobody else can replace it (made, private, when
+ * absent). A socket that nobody listens on is replaced; -EADDRINUSE when somebody answers there; -EEXIST when something
+ * else lies there; -ENAMETOOLONG beyond what the kernel takes (107 bytes). Returns the fd (non-blocking). */
 BERTH_MUST_USE int berth_listen_unix(const char *path, struct berth_error *err);
 
 /* A listening TCP socket on a loopback address (127.0.0.0/8, ::1); -EPERM for any other. may_move: a free port when

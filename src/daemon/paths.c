@@ -78,34 +78,15 @@ int berth_paths_find(const struct berth_surroundings *around, const char *config
 	return 0;
 }
 
-/* Only we (and root) may put another socket in our socket's place. */
-static int check_socket_dir(const char *dir, struct berth_error *err)
-{
-	struct stat st;
-
-	if (stat(dir, &st) < 0)
-		return berth_error_errno(err, -errno, "the socket's directory %s", dir);
-	if (!S_ISDIR(st.st_mode))
-		return berth_error_set(err, -ENOTDIR, "the socket's directory %s is no directory", dir);
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return berth_error_set(err, -EPERM, "the socket's directory %s belongs to another user (uid %u)", dir,
-		                       st.st_uid);
-	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
-		return berth_error_set(
-			err, -EPERM,
-			"others may write in the socket's directory %s; take that from them: chmod go-w %s", dir, dir);
-	return 0;
-}
-
 int berth_paths_make(const struct berth_paths *paths, struct berth_error *err)
 {
 	char dir[sizeof(paths->socket)];
 	int r = berth_dir_make_private(paths->state, err);
 
-	if (r < 0)
+	if (r < 0 || paths->is_socket_given)
 		return r;
 	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(paths->socket, '/') - paths->socket), paths->socket);
-	return paths->is_socket_given ? check_socket_dir(dir[0] ? dir : "/", err) : berth_dir_make_private(dir, err);
+	return berth_dir_make_private(dir, err);
 }
 
 /* The folder part of path; "" when it has none. */

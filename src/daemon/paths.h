@@ -28,8 +28,8 @@ struct berth_paths {
  */
 BERTH_MUST_USE int berth_paths_find(const struct berth_surroundings *around, const char *config, const char *state,
                                     const char *socket, struct berth_paths *ret, struct berth_error *err);
-/* Make the state directory, private, and the directory of a socket in its usual place; one that was given must exist
- * and let nobody else replace the socket: -EPERM. */
+/* Make the state directory, private, and the directory of a socket in its usual place, private too: others could make
+ * /tmp/berth-UID first. That of a socket that was given is checked by the API, which binds it. */
 BERTH_MUST_USE int berth_paths_make(const struct berth_paths *paths, struct berth_error *err);
 
 /* Where this program lies. */
