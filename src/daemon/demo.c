@@ -1,5 +1,3 @@
-#include "daemon/demo.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

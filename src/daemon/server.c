@@ -7,8 +7,6 @@
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include "base/clock.h"
-#include "daemon/demo.h"
-
 #define TICK_US UINT64_C(1000000)
 #define API_LATEST_MS 10000u /* without a scan the API opens all the same: people must be able to see and cancel */
 

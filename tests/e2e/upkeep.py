@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 from harness import Daemon, program
@@ -222,6 +223,21 @@ class Upkeep(unittest.TestCase):
         self.assertTrue(acked)
         self.berth.start()
         self.assertEqual([self.berth.job(job)["state"] for job in acked], ["HELD"] * len(acked))
+
+    def test_a_driver_that_hangs_stops_nobody(self):
+        self.berth.start()
+        self.assertEqual(self.berth.request("POST", "/api/v1/admin/sim", {"gpu": "7", "inject": "hang 600"})[0], 200)
+        begun = time.monotonic()
+        while time.monotonic() < begun + 8:
+            before = time.monotonic()
+            job = self.berth.submit("true", gpu_index=[0])
+            self.berth.get("/api/v1/jobs")
+            self.assertEqual(self.berth.request("POST", f"/api/v1/jobs/{job}/cancel", {})[0], 200)
+            self.assertLess(time.monotonic() - before, 1)
+            time.sleep(0.2)
+        self.assertIn("the probe of the cards does not answer", self.berth.log_text())
+        self.berth.until(lambda: self.berth.gpus()[7]["state"] == "lost", "the card that hangs is lost", 60)
+        self.assertEqual([gpu["state"] for gpu in self.berth.gpus()[:7]], ["free"] * 7)
 
     # --- what it says of itself ---------------------------------------------------------------------------------------------------
 
