@@ -115,11 +115,12 @@ void berth_server_reload(struct berth_server *server);
 /* --- demo.c ------------------------------------------------------------------------------------ */
 
 /* The demonstration, berthd --demo: what `make run` starts. When the API is open and no job waits or runs, the example
- * workload is submitted the way a user would do it: by examples/submit.sh, with the `berth` that lies beside this program
- * first in PATH. Then, on standard output: which cards there are, the one-time link to the page, what to type next. When
- * the daemon ends: that jobs run on, and how to end them.
+ * workload is submitted the way a user would do it: by examples/submit.sh, with the `berth` that lies beside this
+ * program first in PATH. Then, on standard output: which cards there are, the one-time link to the page, what to type
+ * next. When the daemon ends: that jobs run on, and how to end them.
  *
- * Begin: submits in a child process and welcomes when that ended. server must outlive the demo. NULL when memory is out. */
+ * Begin: submits in a child process and welcomes when that ended. server must outlive the demo. NULL when memory is
+ * out. */
 struct berth_demo *berth_demo_begin(struct berth_server *server);
 /* Say good-bye. NULL allowed. */
 void berth_demo_end(struct berth_demo *demo);
