@@ -132,20 +132,25 @@ class Daemon:
         if self.process.poll() is not None:
             raise AssertionError(f"berthd ended with {self.process.returncode}:\n{self.log_text()}")
         try:
-            status, answer = self.request("GET", "/api/v1/status")
+            return self.request("GET", "/api/v1/status")[0] == 200
         except (OSError, http.client.HTTPException):
             return False
-        containment = status == 200 and answer["containment"]
-        if containment and containment.startswith(GROUPS):
-            self.group = containment.removeprefix(GROUPS)
-        return status == 200
+
+    def note_group(self):
+        """Remember, while the daemon can be asked, which control group is to be removed at the end."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            containment = not self.group and self.request("GET", "/api/v1/status", timeout=2)[1]["containment"]
+            if containment and containment.startswith(GROUPS):
+                self.group = containment.removeprefix(GROUPS)
 
     def stop(self, sig=signal.SIGTERM):
         """Ask it to end; its exit code."""
+        self.note_group()
         self.process.send_signal(sig)
         return self.process.wait(DEADLINE_S)
 
     def kill(self):
+        self.note_group()
         self.process.kill()
         self.process.wait(DEADLINE_S)
 
@@ -231,13 +236,13 @@ class Daemon:
     # --- processes ------------------------------------------------------------------------------------------------------
 
     def owns(self, pid):
-        """Has this process files of our state directory open, or its name on its command line?"""
-        if os.fsencode(self.state) in read_proc(pid, "cmdline").split(b"\0"):
+        """Has this process files of our directory open, or one of its paths on its command line?"""
+        if any(word.startswith(os.fsencode(self.folder) + b"/") for word in read_proc(pid, "cmdline").split(b"\0")):
             return True
         try:
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
-                    if (os.readlink(f"/proc/{pid}/fd/{fd}") + "/").startswith(self.state + "/"):
+                    if (os.readlink(f"/proc/{pid}/fd/{fd}") + "/").startswith(self.folder + "/"):
                         return True
         except OSError:
             pass
@@ -265,8 +270,6 @@ class Daemon:
     def close(self):
         """End everything that belongs to this berth, then remove the directory if it is ours."""
         if self.process and self.process.poll() is None:
-            with contextlib.suppress(AssertionError):
-                self.answers()
             self.kill()
         end = time.monotonic() + DEADLINE_S
         while time.monotonic() < end:
