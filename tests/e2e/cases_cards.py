@@ -3,35 +3,40 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 
 import case
 from case import Case
 
 
 class Cards(Case):
+    def check_released(self, cards, count):
+        self.start(f"cards: {cards}\n")
+        mine = self.free()
+        self.assertEqual(len(mine), count)
+        for _ in range(20):
+            job = self.berth.submit("true", gpus=1)
+            self.assertIn(self.ended(job)["device_indexes"][0], mine)
+            self.assertEqual(self.free(), mine)
+        every = self.berth.until_state(self.berth.submit("true", gpus=count), "COMPLETED")
+        self.assertEqual(sorted(every["device_indexes"]), mine)
+        self.assertEqual(self.free(), mine)
+
     def test_A1_released_cards_are_free_again(self):
         """Elsewhere a release cleared the slot at the card's position, not the card's own, and cards stayed taken for ever."""
-        for cards, count in (("[4-7]", 4), ("[1, 3, 6]", 3)):
-            with self.subTest(cards=cards):
-                self.start(f"cards: {cards}\n")
-                mine = self.free()
-                self.assertEqual(len(mine), count)
-                for _ in range(10):
-                    job = self.berth.submit("true", gpus=1)
-                    self.assertIn(self.ended(job)["device_indexes"][0], mine)
-                    self.assertEqual(self.free(), mine)
-                every = self.berth.until_state(self.berth.submit("true", gpus=count), "COMPLETED")
-                self.assertEqual(sorted(every["device_indexes"]), mine)
-                self.assertEqual(self.free(), mine)
-                self.berth.stop()
+        self.check_released("[4-7]", 4)
+
+    def test_A1_released_cards_are_free_again_where_numbers_have_holes(self):
+        """Elsewhere the same, with cards 1, 3 and 6."""
+        self.check_released("[1, 3, 6]", 3)
 
     def test_A2_a_failed_claim_takes_nothing(self):
         """Elsewhere a job of four cards whose fourth could not be had kept the three that it already had."""
         self.start()
-        for _ in range(8):
+        for _ in range(3):
             self.run_ok("admin", "sim", "3", "recover")
             self.berth.until(lambda: len(self.free()) == 8, "all cards are free")
-            with self.berth.popen("admin", "sim", "3", "lost") as losing:
+            with self.berth.popen("admin", "sim", "3", "lost", stdout=subprocess.DEVNULL) as losing:
                 job = self.berth.submit("true", gpus=4, gpu_index=[0, 1, 2, 3])
                 self.assertEqual(losing.wait(30), 0)
             self.berth.until(lambda: self.berth.gpus()[3]["state"] == "lost", "card 3 is lost")
