@@ -13,6 +13,7 @@
 #define DRAIN_MS 2000u /* between TERM and KILL for what outlives the command, unless the grace is shorter */
 #define RETRY_MS 1000u /* for a record that could not be written */
 #define PROGRESS_MS 1000u
+#define KILL_PASSES 10
 #define LOOK_MS 50u /* while something is to vanish that need not be our child */
 
 static uint64_t later(uint64_t from, uint64_t by)
@@ -73,12 +74,15 @@ bool berth_shim_stop(struct berth_shim *shim, uint32_t cause, uint64_t grace_ms)
 	return true;
 }
 
-/* The group at once; what has left it (a job of root's can) is found by descent. */
+/* The group at once; what has left it (a job of root's can) is found by descent. Without a group some may be born while
+ * we look: several times, then. */
 static void kill_all(const struct berth_shim *shim)
 {
 	if (shim->group[0])
 		(void)!berth_group_kill(shim->group);
-	(void)!berth_kin_signal(SIGKILL, NULL, 0);
+	for (int i = 0; i < KILL_PASSES; i++)
+		if (berth_kin_signal(SIGKILL, NULL, 0) <= 0)
+			break;
 }
 
 /* Reaps; true when no process of the attempt is left. All that lives is a descendant, so without children there is
@@ -105,6 +109,16 @@ void berth_shim_ended(struct berth_shim *shim)
 		berth_shim_push(shim, BERTH_WIRE_PROGRESS);
 }
 
+/* Without berth-exec nobody else clears the place where groups are made; it stays while others are in it. */
+static void remove_group(const struct berth_shim *shim)
+{
+	BERTH_AUTO_FREE char *root = strndup(shim->group, (size_t)(strrchr(shim->group, '/') - shim->group));
+
+	(void)!berth_group_remove(shim->group);
+	if (root && getppid() != shim->parent)
+		(void)!berth_group_remove(root);
+}
+
 /* Nothing is left: what the group knows is asked now, since it goes. */
 static void conclude(struct berth_shim *shim)
 {
@@ -114,7 +128,7 @@ static void conclude(struct berth_shim *shim)
 	    shim->group[0] && berth_group_had_oom(shim->group))
 		(void)snprintf(shim->how, sizeof(shim->how), "OutOfMemory");
 	if (shim->group[0])
-		(void)!berth_group_remove(shim->group);
+		remove_group(shim);
 	shim->ended_ms = berth_clock_wall_ms();
 	shim->phase = BERTH_SHIM_RECORDING;
 }

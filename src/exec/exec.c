@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 
-#define LOCK_WAIT_MS 5000u /* shims of the last berth-exec that are about to claim hold it for a moment */
+#define LOCK_WAIT_MS 3000u /* shims of the last berth-exec that are about to claim hold it for a moment */
 #define MESSAGES_A_TURN 32
 #define CARDS_MS 1000u
 
@@ -168,7 +168,6 @@ static void live(struct berth_exec *exec)
 {
 	uint64_t busy_ms = berth_clock_boot_ms();
 	uint64_t cards_ms = 0;
-	bool had_watches = false;
 
 	while (!exec->is_ending) {
 		uint64_t now_ms = berth_clock_boot_ms();
@@ -178,11 +177,7 @@ static void live(struct berth_exec *exec)
 			cards_ms = berth_exec_retry_cards(exec) ? now_ms + CARDS_MS : now_ms;
 		if (cards_ms > now_ms && cards_ms < next_ms)
 			next_ms = cards_ms;
-		/* Without shims no group is about to be used: what is left of killed ones can go. */
-		if (exec->n_watches == 0 && had_watches && exec->group_root[0])
-			berth_group_sweep(exec->group_root);
-		had_watches = exec->n_watches > 0;
-		if (exec->connection >= 0 || had_watches)
+		if (exec->connection >= 0 || exec->n_watches > 0)
 			busy_ms = now_ms;
 		else if (now_ms - busy_ms >= exec->idle_exit_ms)
 			break;

@@ -23,13 +23,14 @@
 /* An attempt whose shim has not ended, or that is being recovered because its shim was killed. */
 struct berth_watch {
 	struct berth_attempt_id id;
-	pid_t shim;                    /* 0 = gone */
-	int pidfd;                     /* of a shim that an earlier berth-exec started; -1 = it is our child */
-	int leader_pidfd;              /* of that one's command; -1 = none */
-	int report_fd;                 /* read end, of our own shims; -1 = none */
-	struct berth_shim_report last; /* what was read from it, or found out since */
-	bool has_report;               /* last tells all there is to tell */
-	const char *witness;           /* of last.status: "exec", "pidfd" */
+	pid_t shim;                            /* 0 = gone */
+	int pidfd;                             /* of a shim that an earlier berth-exec started; -1 = it is our child */
+	int leader_pidfd;                      /* of that one's command; -1 = none */
+	char group[BERTH_GROUP_PATH_MAX + 48]; /* that our own shim makes, see shim.c; "" = none */
+	int report_fd;                         /* read end, of our own shims; -1 = none */
+	struct berth_shim_report last;         /* what was read from it, or found out since */
+	bool has_report;                       /* last tells all there is to tell */
+	const char *witness;                   /* of last.status: "exec", "pidfd" */
 	bool is_recovering;
 	bool is_killed;   /* we have sent KILL: such a death says nothing about the command */
 	unsigned looks;   /* steps of the recovery so far */

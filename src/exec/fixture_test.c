@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -277,6 +278,27 @@ pid_t bench_shim(struct bench *bench, const struct berth_attempt_id *id)
 		pause_ms(2);
 	}
 	return claim.shim_pid;
+}
+
+pid_t bench_child(const struct bench *bench)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	pid_t found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		char path[288], text[1024];
+		int pid, parent;
+
+		(void)snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    berth_file_read_proc(path, text, sizeof(text)) == 0 &&
+		    sscanf(text, "%d (%*[^)]) %*c %d", &pid, &parent) == 2 && parent == bench->exec)
+			found = pid;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return found;
 }
 
 int bench_shim_connect(struct bench *bench, const struct berth_attempt_id *id)

@@ -64,6 +64,8 @@ struct berth_record bench_record(struct bench *bench, const struct berth_attempt
 struct berth_record bench_run(struct bench *bench, const struct order *order);
 /* The shim's pid from the claim, waited for. */
 pid_t bench_shim(struct bench *bench, const struct berth_attempt_id *id);
+/* Any child of berth-exec, 0 = none: with one attempt, its shim, also before it has claimed. */
+pid_t bench_child(const struct bench *bench);
 /* A connection to the shim, waited for. */
 int bench_shim_connect(struct bench *bench, const struct berth_attempt_id *id);
 /* The next message of a kind on a connection to a shim, with what follows it in data. */

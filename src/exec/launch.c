@@ -112,6 +112,9 @@ static int start_shim(struct berth_exec *exec, const struct berth_wire *msg, int
 		return pid;
 	}
 	watch->shim = pid;
+	if (exec->group_root[0])
+		(void)snprintf(watch->group, sizeof(watch->group), "%s/%" PRIu64 ".%" PRIu32 ".%d", exec->group_root,
+		               id.job, id.attempt, pid);
 	watch->report_fd = BERTH_TAKE_FD(report_out);
 	return 0;
 }

@@ -11,7 +11,7 @@
 static const char usage[] =
 	"usage: berth-exec --dir STATE [--idle-exit-ms N] [--no-group]\n"
 	"Starts and keeps the attempts of jobs for the berthd of the state directory STATE, which starts it by "
-        "itself.\n"
+	"itself.\n"
 	"  --dir STATE         the state directory\n"
 	"  --idle-exit-ms N    end when no daemon is connected and no attempt is left for so long (default 60000)\n"
 	"  --no-group          hold processes by descent even where control groups could be made\n"

@@ -18,17 +18,17 @@
 #define QUIET_LOOKS 3u /* without a group: a process that changes parents can be missed by one look */
 
 /* Kill what is alive of the attempt: how many were, 0 none, -errno could not be told. */
-static int kill_group(struct berth_watch *watch, const struct berth_claim *claim)
+static int kill_group(struct berth_watch *watch, const char *group)
 {
 	int r;
 
 	watch->is_killed = true;
-	r = berth_group_kill(claim->group);
+	r = berth_group_kill(group);
 	if (r < 0)
 		return r;
-	r = berth_group_is_populated(claim->group);
+	r = berth_group_is_populated(group);
 	if (r == 0)
-		(void)!berth_group_remove(claim->group);
+		(void)!berth_group_remove(group);
 	return r;
 }
 
@@ -61,10 +61,10 @@ static bool is_leader_due(const struct berth_watch *watch)
 
 	if (watch->last.is_ended)
 		return false;
-	if (watch->last.leader > 0)
-		return waitid(P_PID, (id_t)watch->last.leader, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-	return watch->leader_pidfd >= 0 && watch->looks < PIDFD_LOOKS &&
-	       berth_pidfd_status(watch->leader_pidfd, &status) == -EAGAIN;
+	if (watch->leader_pidfd >= 0)
+		return watch->looks < PIDFD_LOOKS && berth_pidfd_status(watch->leader_pidfd, &status) == -EAGAIN;
+	return watch->has_report && watch->last.leader > 0 &&
+	       waitid(P_PID, (id_t)watch->last.leader, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /* How many are alive, or -errno. A claim that cannot be read hides its group: then the mark must do. */
@@ -78,7 +78,7 @@ static int end_processes(struct berth_exec *exec, struct berth_watch *watch, con
 	if (claim && strcmp(claim->boot_id, boot_id) != 0)
 		return 0;
 	if (claim && claim->group[0])
-		return kill_group(watch, claim);
+		return kill_group(watch, claim->group);
 	r = kill_kin(exec, watch);
 	watch->quiet = r == 0 ? watch->quiet + 1 : 0;
 	return r != 0 || watch->quiet >= QUIET_LOOKS ? r : 1;
@@ -98,6 +98,12 @@ static void ask_kernel(struct berth_watch *watch)
 	watch->witness = "pidfd";
 }
 
+/* Until the command was seen running, a status may be that of the child on its way there. */
+static bool is_code_known(const struct berth_watch *watch)
+{
+	return watch->last.is_ended && (watch->last.started_ms || watch->leader_pidfd >= 0);
+}
+
 static int write_record(struct berth_exec *exec, struct berth_watch *watch)
 {
 	struct berth_record record = {.id = watch->id,
@@ -107,16 +113,17 @@ static int write_record(struct berth_exec *exec, struct berth_watch *watch)
 	                              .started_ms = watch->last.started_ms,
 	                              .ended_ms = berth_clock_wall_ms()};
 	char name[BERTH_ATTEMPT_NAME_MAX];
-	int status = watch->last.status;
+	int status;
 
 	ask_kernel(watch);
-	if (watch->last.is_ended) {
+	status = watch->last.status;
+	if (is_code_known(watch)) {
 		record.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 		record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	} else {
 		(void)snprintf(record.how, sizeof(record.how), "ExitCodeUnknown");
 	}
-	(void)snprintf(record.witness, sizeof(record.witness), "%s", watch->last.is_ended ? watch->witness : "none");
+	(void)snprintf(record.witness, sizeof(record.witness), "%s", is_code_known(watch) ? watch->witness : "none");
 	record.is_done = faccessat(exec->attempts, berth_attempt_file_name(&watch->id, BERTH_ATTEMPT_DONE, name), F_OK,
 	                           AT_SYMLINK_NOFOLLOW) == 0;
 	return berth_record_write(exec->attempts, &record);
@@ -142,8 +149,11 @@ static int step(struct berth_exec *exec, struct berth_watch *watch, int *ret_ali
 	int alive, r;
 
 	*ret_alive = 0;
-	if (state == BERTH_ATTEMPT_OVER || state == BERTH_ATTEMPT_NEVER)
+	if (state == BERTH_ATTEMPT_OVER)
 		return 0;
+	/* Killed before it claimed, a shim leaves a group with a child in it, which ends as the shim did. */
+	if (state == BERTH_ATTEMPT_NEVER)
+		return watch->group[0] && kill_group(watch, watch->group) != 0 ? -EBUSY : 0;
 	if (state == BERTH_ATTEMPT_UNKNOWN)
 		return -EAGAIN;
 	*ret_alive = 1;
@@ -186,12 +196,13 @@ uint64_t berth_exec_recover_due(struct berth_exec *exec, uint64_t now_ms)
 	for (size_t i = exec->n_watches; i-- > 0;) {
 		struct berth_watch *watch = exec->watches[i];
 		struct berth_attempt_id id = watch->id;
+		int error = watch->last.error;
 		int alive;
 
 		if (!watch->is_recovering)
 			continue;
 		if (watch->next_ms <= now_ms && go_on(exec, watch, now_ms, &alive) == 0)
-			berth_exec_answer(exec, BERTH_WIRE_SHIM_GONE, &id, 0, 0);
+			berth_exec_answer(exec, BERTH_WIRE_SHIM_GONE, &id, error, 0);
 		else if (watch->next_ms < next_ms)
 			next_ms = watch->next_ms;
 	}

@@ -101,7 +101,7 @@ static void test_surroundings(void **state)
 					"s=dict(l.split(':\\t') for l in open('/proc/self/status') if 'Sig' in l)\n"
 					"print(s['SigBlk'].strip(), s['SigIgn'].strip())\n"
 					"print(os.getpid()==os.getsid(0)==os.getpgid(0), os.getcwd(), "
-	                                "os.readlink('/proc/self/fd/0'))",
+					"os.readlink('/proc/self/fd/0'))",
 					NULL}});
 	BERTH_AUTO_FREE char *text = bench_read(bench, "1.out");
 	char wanted[256];
@@ -163,6 +163,7 @@ static void test_output_that_cannot_be(void **state)
 {
 	struct bench *bench = *state;
 	char name[128];
+	int reader;
 
 	(void)snprintf(name, sizeof(name), "%s/dir", bench->path);
 	assert_int_equal(mkdir(name, 0700), 0);
@@ -172,8 +173,9 @@ static void test_output_that_cannot_be(void **state)
 	assert_output_failed(bench, "fifo", ENXIO);
 	assert_output_failed(bench, "fifo/below", ENOTDIR);
 	/* With a reader it could be opened, and would hang the job as soon as that one is slow. */
-	BERTH_AUTO_CLOSE int reader = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	reader = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_output_failed(bench, "fifo", EINVAL);
+	(void)close(reader);
 	(void)snprintf(name, sizeof(name), "%s/ran", bench->path);
 	assert_int_equal(access(name, F_OK), -1);
 }

@@ -73,6 +73,8 @@ static int take_claim(struct berth_shim *shim)
 	struct berth_claim claim = {.id = shim->id,
 	                            .shim_pid = getpid(),
 	                            .shim_start = berth_kin_start(getpid()),
+	                            .leader_pid = shim->child.pid,
+	                            .leader_start = berth_kin_start(shim->child.pid),
 	                            .n_uuid = shim->launch.n_uuid};
 	int r = berth_clock_boot_id(claim.boot_id);
 
@@ -252,7 +254,8 @@ static void live(struct berth_shim *shim)
 
 int berth_shim_main(const char *name, const char *tag, const char *group_root)
 {
-	struct berth_shim shim = {.signals = -1,
+	struct berth_shim shim = {.parent = getppid(),
+	                          .signals = -1,
 	                          .listener = -1,
 	                          .claim = -1,
 	                          .child = {.gate = -1, .channel = -1},

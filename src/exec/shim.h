@@ -33,6 +33,7 @@ struct berth_shim {
 	struct berth_wire launch;
 	struct berth_attempt_id id;
 	char mark[BERTH_MARK_MAX];        /* BERTH_MARK=TAG.JOB.ATTEMPT */
+	pid_t parent;                     /* berth-exec, when this began */
 	char group[BERTH_GROUP_PATH_MAX]; /* "" = none */
 	int signals, listener;            /* -1 = not yet */
 	int clients[BERTH_SHIM_CLIENTS_MAX];

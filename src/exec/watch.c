@@ -1,10 +1,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "exec/exec.h"
 #include "host/claim.h"
@@ -72,12 +72,25 @@ static int open_shim(const struct berth_claim *claim)
 	return fd >= 0 && berth_kin_start(claim->shim_pid) == claim->shim_start ? BERTH_TAKE_FD(fd) : -1;
 }
 
-/* The command is the shim's first child and not reaped before it is recorded, so it is always the eldest. */
+/* Is it still our program, on its way to the command? */
+static bool is_berth_exec(pid_t pid)
+{
+	char path[32];
+	struct stat own, its;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return stat("/proc/self/exe", &own) < 0 || stat(path, &its) < 0 ||
+	       (own.st_dev == its.st_dev && own.st_ino == its.st_ino);
+}
+
+/* A pidfd of the command, as long as it is there and is the command. */
 static int open_leader(const struct berth_claim *claim)
 {
-	pid_t leader = berth_kin_eldest(claim->shim_pid);
+	BERTH_AUTO_CLOSE int fd = claim->leader_pid > 0 ? pidfd_open(claim->leader_pid, 0) : -1;
 
-	return leader > 0 ? pidfd_open(leader, 0) : -1;
+	if (fd < 0 || berth_kin_start(claim->leader_pid) != claim->leader_start || is_berth_exec(claim->leader_pid))
+		return -1;
+	return BERTH_TAKE_FD(fd);
 }
 
 static int adopt(struct berth_exec *exec, const struct berth_attempt_id *id)
@@ -98,6 +111,7 @@ static int adopt(struct berth_exec *exec, const struct berth_attempt_id *id)
 		return -ENOMEM;
 	watch->shim = claim.shim_pid;
 	watch->leader_pidfd = open_leader(&claim);
+	watch->last.leader = claim.leader_pid;
 	watch->pidfd = BERTH_TAKE_FD(pidfd);
 	return 0;
 }
@@ -178,38 +192,23 @@ void berth_watch_reap(struct berth_exec *exec)
 	}
 }
 
-/* A shim that was killed before it claimed leaves a group with a child in it, which ends as the shim did. */
-static void clear_group(const struct berth_exec *exec, const struct berth_attempt_id *id, pid_t shim)
-{
-	char path[BERTH_GROUP_PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%" PRIu64 ".%" PRIu32 ".%d", exec->group_root, id->job, id->attempt,
-	                 shim);
-
-	if (!exec->group_root[0] || n < 0 || (size_t)n >= sizeof(path))
-		return;
-	(void)!berth_group_kill(path);
-	(void)!berth_group_remove(path);
-}
-
 void berth_watch_shim_ended(struct berth_exec *exec, struct berth_watch *watch)
 {
 	enum berth_attempt_state state = berth_attempt_look(exec->attempts, &watch->id);
 	struct berth_attempt_id id = watch->id;
-	pid_t shim = watch->shim;
-	int error;
 
 	hear(watch);
 	watch->shim = 0;
+	/* It may have held cards for us: before anybody else does. */
+	if (watch->pidfd >= 0)
+		(void)berth_exec_retry_cards(exec);
 	close_fd(&watch->pidfd);
-	if (state == BERTH_ATTEMPT_ORPHAN || state == BERTH_ATTEMPT_UNKNOWN) {
-		/* After the other deaths that came with this one were taken in. */
-		watch->is_recovering = true;
-		watch->next_ms = 0;
+	if (state == BERTH_ATTEMPT_OVER || state == BERTH_ATTEMPT_ALIVE) {
+		berth_watch_remove(exec, watch);
+		berth_exec_answer(exec, BERTH_WIRE_SHIM_GONE, &id, 0, 0);
 		return;
 	}
-	error = watch->last.error;
-	berth_watch_remove(exec, watch);
-	if (state == BERTH_ATTEMPT_NEVER)
-		clear_group(exec, &id, shim);
-	berth_exec_answer(exec, BERTH_WIRE_SHIM_GONE, &id, error, 0);
+	/* After the other deaths that came with this one were taken in. */
+	watch->is_recovering = true;
+	watch->next_ms = 0;
 }

@@ -16,6 +16,8 @@ static const struct berth_line claim_lines[] = {
 	{"boot", BERTH_LINE_TEXT, offsetof(struct berth_claim, boot_id), sizeof(((struct berth_claim *)0)->boot_id)},
 	{"shim", BERTH_LINE_I32, offsetof(struct berth_claim, shim_pid)},
 	{"shim-start", BERTH_LINE_U64, offsetof(struct berth_claim, shim_start)},
+	{"leader", BERTH_LINE_I32, offsetof(struct berth_claim, leader_pid)},
+	{"leader-start", BERTH_LINE_U64, offsetof(struct berth_claim, leader_start)},
 	{"group", BERTH_LINE_TEXT, offsetof(struct berth_claim, group), sizeof(((struct berth_claim *)0)->group)},
 	{"card", BERTH_LINE_TEXTS, offsetof(struct berth_claim, uuid), sizeof(((struct berth_claim *)0)->uuid[0]),
          offsetof(struct berth_claim, n_uuid), 16},

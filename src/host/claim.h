@@ -15,7 +15,9 @@ struct berth_claim {
 	char boot_id[37]; /* of the boot it was made in: after another one nothing of it can be alive */
 	int32_t shim_pid;
 	uint64_t shim_start; /* field 22 of /proc/PID/stat: tells the process from a later one with its pid */
-	char group[256];     /* cgroup directory of the attempt; "" = none, see host/group.h */
+	int32_t leader_pid;  /* the command, or what is to become it; 0 = none */
+	uint64_t leader_start;
+	char group[256]; /* cgroup directory of the attempt; "" = none, see host/group.h */
 	uint32_t n_uuid;
 	char uuid[16][64]; /* the cards it holds */
 };

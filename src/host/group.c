@@ -168,6 +168,11 @@ int berth_group_make(const char *root, const char *name, char *ret_path, size_t 
 
 	if (r < 0)
 		return r;
+	if (mkdir(ret_path, 0755) == 0)
+		return 0;
+	/* The last to leave may have removed the root. */
+	if (errno != ENOENT || (mkdir(root, 0755) < 0 && errno != EEXIST))
+		return -errno;
 	return mkdir(ret_path, 0755) < 0 ? -errno : 0;
 }
 

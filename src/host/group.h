@@ -18,7 +18,7 @@
  * DIR/berth-UID-TAG; made if missing. tag: keeps two state directories apart.
  * -EOPNOTSUPP with the reason in err when there is none. ret at least BERTH_GROUP_PATH_MAX bytes. */
 BERTH_MUST_USE int berth_group_root(const char *tag, char *ret, size_t cap, struct berth_error *err);
-/* Make a fresh group; -EEXIST is an error: groups are never used again. */
+/* Make a fresh group, and its root when that has gone; -EEXIST is an error: groups are never used again. */
 BERTH_MUST_USE int berth_group_make(const char *root, const char *name, char *ret_path, size_t cap);
 /* Move a process in; what it forks from then on is born inside. */
 BERTH_MUST_USE int berth_group_attach(const char *path, pid_t pid);

@@ -190,6 +190,10 @@ static void test_root_again(void **state)
 	assert_int_equal(berth_group_root(tag, again, sizeof(again), NULL), 0);
 	assert_string_equal(again, root);
 	assert_int_equal(berth_group_root(tag, again, 8, NULL), -EOPNOTSUPP);
+	/* It comes back when it is needed. */
+	assert_int_equal(berth_group_remove(root), 0);
+	assert_int_equal(berth_group_make(root, "14.1", again, sizeof(again)), 0);
+	assert_int_equal(berth_group_remove(again), 0);
 }
 
 /* Where the tests run as root: an ordinary user may make no group in root's. The reason is told. */

@@ -201,30 +201,6 @@ int berth_kin_warn(int sig)
 	return signal_kin(sig, NULL, 0, true);
 }
 
-struct eldest {
-	pid_t parent;
-	struct process child;
-};
-
-static int compare_age(void *arg, const struct process *process)
-{
-	struct eldest *eldest = arg;
-	const struct process *best = &eldest->child;
-
-	if (process->parent == eldest->parent && (best->pid == 0 || process->start < best->start ||
-	                                          (process->start == best->start && process->pid < best->pid)))
-		eldest->child = *process;
-	return 0;
-}
-
-pid_t berth_kin_eldest(pid_t pid)
-{
-	struct eldest eldest = {.parent = pid};
-
-	(void)for_each(compare_age, &eldest);
-	return eldest.child.pid;
-}
-
 struct marked {
 	const char *mark; /* NAME=VALUE */
 	int sig, count;

@@ -18,8 +18,6 @@ BERTH_MUST_USE int berth_kin_signal(int sig, const pid_t *skip, size_t n);
 /* The same, but only to those that have a handler for sig: a signal that asks for a checkpoint must not kill a shell
  * that does not know it. Returns how many got it, or -errno. */
 BERTH_MUST_USE int berth_kin_warn(int sig);
-/* The child of PID that was started first; 0 when there is none. */
-pid_t berth_kin_eldest(pid_t pid);
 /* Processes anywhere that were started with NAME=VALUE in their environment and belong to this user (the caller itself
  * left out): the last net for an attempt whose shim was killed. Returns how many were alive, or -errno. */
 BERTH_MUST_USE int berth_kin_signal_marked(const char *name, const char *value, int sig);

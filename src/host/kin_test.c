@@ -222,27 +222,6 @@ static void test_warns_only_who_listens(void **state)
 	in_own_process(body_warns);
 }
 
-static int body_eldest(void)
-{
-	pid_t first, second;
-
-	EXPECT(1, berth_kin_eldest(getpid()) == 0);
-	first = sleeper();
-	second = sleeper();
-	EXPECT(2, berth_kin_eldest(getpid()) == first);
-	(void)kill(first, SIGKILL);
-	(void)waitpid(first, NULL, 0);
-	EXPECT(3, berth_kin_eldest(getpid()) == second);
-	(void)kill(second, SIGKILL);
-	EXPECT(4, settles_at(0));
-	return 0;
-}
-
-static void test_eldest(void **state)
-{
-	in_own_process(body_eldest);
-}
-
 /* A process marked by its environment, somewhere in the system. */
 static pid_t marked_sleeper(const char *mark)
 {
@@ -316,7 +295,6 @@ int main(void)
 		cmocka_unit_test(test_zombies_do_not_count),
 		cmocka_unit_test(test_process_without_its_first_thread),
 		cmocka_unit_test(test_warns_only_who_listens),
-		cmocka_unit_test(test_eldest),
 		cmocka_unit_test(test_marked),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_strange_name),
