@@ -12,6 +12,14 @@
 static const char *const field_names[] = {"argv",        "script",      "cwd",     "env",      "output", "error",
                                           "stop_signal", "warn_signal", "warn_ms", "sim_load", NULL};
 
+static bool is_known(const char *name)
+{
+	for (const char *const *known = field_names; *known; known++)
+		if (strcmp(*known, name) == 0)
+			return true;
+	return false;
+}
+
 static int check_known(json_t *spec, struct berth_error *err)
 {
 	const char *name;
@@ -19,9 +27,9 @@ static int check_known(json_t *spec, struct berth_error *err)
 
 	json_object_foreach(spec, name, value)
 	{
-		const char *nearest = berth_text_nearest(name, field_names);
+		const char *nearest = is_known(name) ? name : berth_text_nearest(name, field_names);
 
-		if (!nearest || strcmp(nearest, name) != 0)
+		if (nearest != name)
 			return berth_error_set(err, -EINVAL, "%s is no field of a specification%s%s", name,
 			                       nearest ? "; did you mean " : "", nearest ? nearest : "");
 	}
