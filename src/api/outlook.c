@@ -3,6 +3,9 @@
 #include <errno.h>
 
 #define FRESH_MS 1000u
+#define GLANCE_MS 100u
+/* Looked at in a tenth of a millisecond. */
+#define FEW_JOBS 1000u
 
 static int make_room(struct berth_outlooks *outlooks, size_t n)
 {
@@ -65,6 +68,13 @@ int berth_outlooks_refresh(struct berth_outlooks *outlooks, struct berth_core *c
 	outlooks->seq = seq;
 	outlooks->at_ms = now_ms;
 	return r;
+}
+
+int berth_outlooks_glance(struct berth_outlooks *outlooks, struct berth_core *core, uint64_t now_ms)
+{
+	if (outlooks->is_valid && berth_core_job_count(core) > FEW_JOBS && now_ms - outlooks->at_ms < GLANCE_MS)
+		return 0;
+	return berth_outlooks_refresh(outlooks, core, now_ms);
 }
 
 const struct berth_outlook *berth_outlooks_find(const struct berth_outlooks *outlooks, uint64_t job,

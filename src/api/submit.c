@@ -52,7 +52,7 @@ static void reply_ids(struct berth_api *api, struct berth_exchange *request, uns
 	BERTH_AUTO_TEXT struct berth_text text = {0};
 	struct berth_json json = berth_json_at(&text);
 
-	if (berth_outlooks_refresh(&api->outlooks, berth_api_core(api), berth_api_now(api)) < 0)
+	if (berth_outlooks_glance(&api->outlooks, berth_api_core(api), berth_api_now(api)) < 0)
 		text.is_failed = true;
 	berth_json_open(&json, NULL, '{');
 	berth_json_str(&json, "schema", "berth.submit/1");
