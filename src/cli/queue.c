@@ -207,8 +207,29 @@ static const char *make_target(struct berth_cli *cli)
 	return berth_arena_strdup(&cli->arena, berth_text_str(&text));
 }
 
+/* The daemon's answer as it came: ten thousand jobs are ten megabytes, which need not be taken apart to be printed. */
+static int read_queue_json(struct berth_cli *cli, const char *target, bool is_seq_wanted, char **ret, uint64_t *ret_seq)
+{
+	const struct berth_call call = {.method = "GET", .target = target, .is_raw = true};
+	BERTH_AUTO_JSON json_t *queue = NULL;
+	BERTH_AUTO_REPLY struct berth_reply reply = {0};
+	int r = target ? berth_call(cli, &call, &reply) : berth_complain_memory(cli);
+
+	if (r != BERTH_EXIT_OK)
+		return r;
+	if (is_seq_wanted) {
+		queue = json_loadb(berth_text_str(&reply.body), reply.body.len, 0, NULL);
+		(void)berth_json_number(queue, "seq", ret_seq);
+	}
+	berth_text_add(&reply.body, "\n");
+	if (reply.body.is_failed)
+		return berth_complain_memory(cli);
+	*ret = BERTH_TAKE(reply.body.at);
+	return BERTH_EXIT_OK;
+}
+
 /* One reading, into a text of its own. *ret_seq: what of the daemon it shows. */
-static int read_queue(struct berth_cli *cli, const char *target, char **ret, uint64_t *ret_seq)
+static int read_queue_table(struct berth_cli *cli, const char *target, char **ret, uint64_t *ret_seq)
 {
 	BERTH_AUTO_JSON json_t *queue = NULL;
 	BERTH_AUTO_JSON json_t *gpus = NULL;
@@ -217,20 +238,15 @@ static int read_queue(struct berth_cli *cli, const char *target, char **ret, uin
 	FILE *out;
 	int r = berth_ask(cli, "GET", target, NULL, &queue);
 
-	if (r == BERTH_EXIT_OK && !cli->is_json)
+	if (r == BERTH_EXIT_OK)
 		r = berth_ask(cli, "GET", "/api/v1/gpus", NULL, &gpus);
 	if (r != BERTH_EXIT_OK)
 		return r;
 	out = open_memstream(&text, &n);
 	if (!out)
 		return berth_complain_memory(cli);
-	if (cli->is_json) {
-		(void)json_dumpf(queue, out, JSON_COMPACT);
-		fputc('\n', out);
-	} else {
-		r = berth_queue_print(json_object_get(queue, "jobs"), json_object_get(gpus, "gpus"),
-		                      berth_clock_wall_ms(), out);
-	}
+	r = berth_queue_print(json_object_get(queue, "jobs"), json_object_get(gpus, "gpus"), berth_clock_wall_ms(),
+	                      out);
 	if (fclose(out) == EOF)
 		r = BERTH_EXIT_FAILED;
 	(void)berth_json_number(queue, "seq", ret_seq);
@@ -262,7 +278,8 @@ static int watch(struct berth_cli *cli, const char *target, uint64_t seconds)
 	for (;;) {
 		BERTH_AUTO_FREE char *text = NULL;
 		uint64_t seq = 0;
-		int r = read_queue(cli, target, &text, &seq);
+		int r = cli->is_json ? read_queue_json(cli, target, true, &text, &seq)
+		                     : read_queue_table(cli, target, &text, &seq);
 
 		if (r != BERTH_EXIT_OK)
 			return r;
@@ -291,7 +308,8 @@ int berth_verb_queue(struct berth_cli *cli)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "Usage", NULL, "%s", err.text);
 	if (every)
 		return watch(cli, target, seconds);
-	r = read_queue(cli, target, &text, &seq);
+	r = cli->is_json ? read_queue_json(cli, target, false, &text, &seq)
+	                 : read_queue_table(cli, target, &text, &seq);
 	if (r != BERTH_EXIT_OK)
 		return r;
 	return fputs(text, stdout) == EOF || fflush(stdout) == EOF ? BERTH_EXIT_FAILED : BERTH_EXIT_OK;
