@@ -32,7 +32,6 @@ struct berth_watch {
 	bool has_report;                       /* last tells all there is to tell */
 	const char *witness;                   /* of last.status: "exec", "pidfd" */
 	bool is_recovering;
-	bool is_killed;   /* we have sent KILL: such a death says nothing about the command */
 	unsigned looks;   /* steps of the recovery so far */
 	unsigned quiet;   /* of these, in a row, with nothing alive */
 	uint64_t next_ms; /* when to go on with the recovery, CLOCK_BOOTTIME */

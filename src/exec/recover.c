@@ -18,11 +18,10 @@
 #define QUIET_LOOKS 3u /* without a group: a process that changes parents can be missed by one look */
 
 /* Kill what is alive of the attempt: how many were, 0 none, -errno could not be told. */
-static int kill_group(struct berth_watch *watch, const char *group)
+static int kill_group(const char *group)
 {
 	int r;
 
-	watch->is_killed = true;
 	r = berth_group_kill(group);
 	if (r < 0)
 		return r;
@@ -46,7 +45,6 @@ static int kill_kin(struct berth_exec *exec, struct berth_watch *watch)
 		if (exec->watches[i]->shim > 0)
 			shims[n++] = exec->watches[i]->shim;
 	(void)snprintf(value, sizeof(value), "%s.%" PRIu64 ".%" PRIu32, exec->tag, watch->id.job, watch->id.attempt);
-	watch->is_killed = true;
 	orphans = berth_kin_signal(SIGKILL, shims, n);
 	marked = berth_kin_signal_marked(BERTH_MARK, value, SIGKILL);
 	return orphans < 0 ? orphans : marked < 0 ? marked : orphans + marked;
@@ -78,20 +76,20 @@ static int end_processes(struct berth_exec *exec, struct berth_watch *watch, con
 	if (claim && strcmp(claim->boot_id, boot_id) != 0)
 		return 0;
 	if (claim && claim->group[0])
-		return kill_group(watch, claim->group);
+		return kill_group(claim->group);
 	r = kill_kin(exec, watch);
 	watch->quiet = r == 0 ? watch->quiet + 1 : 0;
 	return r != 0 || watch->quiet >= QUIET_LOOKS ? r : 1;
 }
 
-/* The kernel's word, where we had an eye on the command before it died. */
+/* The kernel's word, where we had an eye on the command before it died; not of one that was killed, see watch.c. */
 static void ask_kernel(struct berth_watch *watch)
 {
 	int status;
 
 	if (watch->last.is_ended || watch->leader_pidfd < 0 || berth_pidfd_status(watch->leader_pidfd, &status) < 0)
 		return;
-	if (watch->is_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return;
 	watch->last.is_ended = 1;
 	watch->last.status = status;
@@ -153,7 +151,7 @@ static int step(struct berth_exec *exec, struct berth_watch *watch, int *ret_ali
 		return 0;
 	/* Killed before it claimed, a shim leaves a group with a child in it, which ends as the shim did. */
 	if (state == BERTH_ATTEMPT_NEVER)
-		return watch->group[0] && kill_group(watch, watch->group) != 0 ? -EBUSY : 0;
+		return watch->group[0] && kill_group(watch->group) != 0 ? -EBUSY : 0;
 	if (state == BERTH_ATTEMPT_UNKNOWN)
 		return -EAGAIN;
 	*ret_alive = 1;

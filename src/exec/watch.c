@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -150,16 +151,17 @@ static void hear(struct berth_watch *watch)
 	}
 }
 
-/* A process that is no shim came to us by the death of one. Perhaps it is the command of an attempt. */
+/* A process that is no shim came to us by the death of one. Perhaps it is the command of an attempt. One that was
+ * killed says nothing: the kill may be part of a recovery, ours or that of an earlier berth-exec. */
 static void take_orphan(struct berth_exec *exec, pid_t pid, int status)
 {
+	bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+
 	for (size_t i = 0; i < exec->n_watches; i++) {
 		struct berth_watch *watch = exec->watches[i];
 
 		hear(watch);
-		if (watch->last.leader != pid || watch->last.is_ended)
-			continue;
-		if (watch->is_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		if (watch->last.leader != pid || watch->last.is_ended || is_killed)
 			continue;
 		watch->last.is_ended = 1;
 		watch->last.status = status;
