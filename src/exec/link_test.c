@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include "exec/fixture_test.h"
 #include "host/kin.h"
 
@@ -161,6 +162,30 @@ static void test_one_per_state_directory(void **state)
 	assert_int_equal(bench_record(bench, &id).exit_code, 6);
 }
 
+static void make_temporary(const struct bench *bench, const char *name, time_t second)
+{
+	const struct timespec times[2] = {{second, 0}, {second, 0}};
+	BERTH_AUTO_CLOSE int fd = openat(bench->attempts, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, times), 0);
+}
+
+/* What killed writers left goes at the next start; what may still be written stays. */
+static void test_stale_files(void **state)
+{
+	struct bench *bench = *state;
+
+	make_temporary(bench, ".berth-0000000000000001.tmp", 1000);
+	make_temporary(bench, ".berth-0000000000000002.tmp", time(NULL));
+	make_temporary(bench, "of-somebody-else.tmp", 1000);
+	bench_kill_exec(bench);
+	bench_start_exec(bench, 60000);
+	assert_int_equal(faccessat(bench->attempts, ".berth-0000000000000001.tmp", F_OK, 0), -1);
+	assert_int_equal(faccessat(bench->attempts, ".berth-0000000000000002.tmp", F_OK, 0), 0);
+	assert_int_equal(faccessat(bench->attempts, "of-somebody-else.tmp", F_OK, 0), 0);
+}
+
 /* Told to end it leaves its attempts alone; the last of them clears away the place of their groups. */
 static void test_told_to_end(void **state)
 {
@@ -272,6 +297,7 @@ int main(int argc, char **argv)
 		GROUPS(test_withdrawn_too_late),
 		GROUPS(test_newer_connection_replaces_older),
 		GROUPS(test_one_per_state_directory),
+		GROUPS(test_stale_files),
 		GROUPS(test_told_to_end),
 		GROUPS(test_idle_exit),
 		GROUPS(test_cards),

@@ -1,15 +1,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include "base/clock.h"
 #include "exec/exec.h"
 #include "host/claim.h"
 #include "host/kin.h"
+
+#define STALE_S 60u
 
 struct berth_watch *berth_watch_add(struct berth_exec *exec, const struct berth_attempt_id *id)
 {
@@ -117,6 +121,17 @@ static int adopt(struct berth_exec *exec, const struct berth_attempt_id *id)
 	return 0;
 }
 
+/* What a killed shim was about to put in place; one that still writes does so within moments. */
+static void remove_stale(const struct berth_exec *exec, const char *name)
+{
+	struct stat st;
+
+	if (fnmatch(".berth-*.tmp", name, 0) != 0 || fstatat(exec->attempts, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (berth_clock_wall_ms() / 1000u > (uint64_t)st.st_mtim.tv_sec + STALE_S)
+		(void)unlinkat(exec->attempts, name, 0);
+}
+
 int berth_watch_adopt(struct berth_exec *exec)
 {
 	int fd = openat(exec->attempts, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -136,6 +151,7 @@ int berth_watch_adopt(struct berth_exec *exec)
 
 		if (berth_attempt_parse_name(entry->d_name, &id, &file) && file == BERTH_ATTEMPT_CLAIM)
 			r = adopt(exec, &id);
+		remove_stale(exec, entry->d_name);
 	}
 	return r;
 }
