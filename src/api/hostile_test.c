@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "api/double_test.h"
@@ -239,6 +240,29 @@ static void test_an_answer_nobody_takes(void **state)
 	assert_responsive(fixture);
 }
 
+/* A client that came while no descriptor was left is served once there is one again, without anybody else's doing. */
+static void test_descriptors_run_out(void **state)
+{
+	struct berth_fixture *fixture = *state;
+	int first = berth_client_unix(fixture), second;
+	BERTH_AUTO_ANSWER struct berth_answer answer = {0};
+	struct rlimit before, none;
+
+	assert_true(berth_client_send(fixture, first, GET_JOBS, 10));
+	berth_fixture_settle(fixture);
+	second = berth_client_unix(fixture);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){.rlim_cur = (rlim_t)second + 1, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_true(berth_client_send(fixture, second, GET_JOBS, sizeof(GET_JOBS) - 1));
+	berth_fixture_settle(fixture);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(close(first), 0);
+	answer = berth_client_read(fixture, second);
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(close(second), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +276,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pipelined_requests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_crowd_on_tcp, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_answer_nobody_takes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_descriptors_run_out, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ struct server { /* one kind of socket */
 	struct MHD_Daemon *mhd;
 	sd_event_source *io, *timer;
 	bool is_tcp;
+	bool has_room; /* a connection was closed: see on_ready */
 };
 
 struct berth_http {
@@ -80,27 +81,30 @@ static void arm(struct server *server)
 	(void)sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 }
 
+/* Run again in the next turn of the loop. */
+static void wake(struct server *server)
+{
+	(void)sd_event_source_set_time(server->timer, 0);
+	(void)sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
+}
+
 static int on_ready(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
 	struct server *server = arg;
 
+	server->has_room = false;
 	(void)MHD_run(server->mhd);
 	arm(server);
+	/* Out of descriptors or of places it looks away from its listening socket, and back only at the turn after the
+	 * one that closed a connection; nothing else might ever call for that. */
+	if (server->has_room)
+		wake(server);
 	return 0;
 }
 
 static int on_timer(sd_event_source *source, uint64_t now_us, void *arg)
 {
 	return on_ready(source, -1, 0, arg);
-}
-
-/* What was resumed outside of MHD_run goes on in the next turn of the loop. */
-static void wake(struct berth_exchange *request)
-{
-	struct server *server = &request->http->server[request->is_tcp];
-
-	(void)sd_event_source_set_time(server->timer, 0);
-	(void)sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
 }
 
 static bool is_overdue(const struct berth_connection *connection, uint64_t now_ms)
@@ -174,10 +178,14 @@ static void close_connection(struct berth_connection *connection)
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		open_connection(arg, mhd, context);
-	else
+	struct server *server = arg;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		open_connection(server, mhd, context);
+	} else {
 		close_connection(*context);
+		server->has_room = true;
+	}
 }
 
 static struct berth_connection *connection_of(struct MHD_Connection *mhd)
@@ -318,7 +326,7 @@ void berth_exchange_resume(struct berth_exchange *request)
 		return;
 	request->is_suspended = false;
 	MHD_resume_connection(request->mhd);
-	wake(request);
+	wake(&request->http->server[request->is_tcp]);
 }
 
 void berth_exchange_answer(struct berth_exchange *request, unsigned status, struct MHD_Response *response, size_t bytes)
