@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -72,9 +73,10 @@ static void decide(struct berth_writer *writer, int result, const struct berth_e
 	writer->result = result;
 	writer->err = *err;
 	pthread_cond_signal(&writer->decided);
-	/* The counter is far from full, and the loop looks at the state, not at the number. */
-	if (!writer->work.name)
-		(void)eventfd_write(writer->event_fd, 1);
+	/* The loop looks at the state, not at the number; a full counter (EAGAIN) wakes it as well. A call that was not
+	 * heard would leave it asleep for good. */
+	while (!writer->work.name && eventfd_write(writer->event_fd, 1) < 0 && errno != EAGAIN)
+		(void)sched_yield();
 }
 
 static int run_work(struct berth_writer *writer, const struct work *work, struct berth_error *err)
