@@ -300,5 +300,6 @@ int berth_execlink_send(struct berth_execlink *link, const struct berth_wire *ms
 		if (r == 0)
 			(void)BERTH_TAKE_FD(fd);
 	}
-	return r;
+	/* The line was lost, which its own event is about to tell: not a word against what was to be sent. */
+	return r == -EPIPE || r == -ECONNRESET ? -ENOTCONN : r;
 }
