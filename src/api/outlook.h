@@ -16,8 +16,8 @@ struct berth_outlooks {
 /* Work the rows out unless they are of this state of the core and not older than a second. 0 or -ENOMEM (then there are
  * no rows). */
 BERTH_MUST_USE int berth_outlooks_refresh(struct berth_outlooks *outlooks, struct berth_core *core, uint64_t now_ms);
-/* The same for those who can do without, because they come in crowds and only want a forecast beside their answer: where
- * many jobs make the work long, rows of the last tenth of a second stay as they are, and newer jobs have none. */
+/* The same for those who come in crowds and want a forecast only beside their answer: where many jobs make the work
+ * long, rows of the last tenth of a second stay as they are, and newer jobs have none. */
 BERTH_MUST_USE int berth_outlooks_glance(struct berth_outlooks *outlooks, struct berth_core *core, uint64_t now_ms);
 /* The row of a job and its place in the queue from 1; NULL when it does not wait. */
 const struct berth_outlook *berth_outlooks_find(const struct berth_outlooks *outlooks, uint64_t job,
