@@ -388,6 +388,9 @@ void berth_probe_dispatch(struct berth_probe *probe)
 		if (probe->child.fd < 0 || !receive(probe, now_ms))
 			break;
 	}
+	/* Nothing that can be received may follow a question that could not be sent. */
+	if (probe->child.fd >= 0 && probe->closed_ms != 0)
+		take_closed(probe, now_ms);
 	if (probe->child.fd >= 0 && probe->is_asking && now_ms - probe->asked_ms >= probe->deadline_ms)
 		give_up_late(probe, now_ms);
 }

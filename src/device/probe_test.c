@@ -88,6 +88,11 @@ static void misbehave(const char *how, const struct berth_probe_question *to)
 		(void)close(BERTH_PROBE_FD);
 		hang();
 	}
+	if (strcmp(how, "deaf") == 0) {
+		(void)shutdown(BERTH_PROBE_FD, SHUT_RD);
+		answer_soundly(to, 1);
+		hang();
+	}
 	if (strcmp(how, "short") == 0)
 		(void)send(BERTH_PROBE_FD, "hello", 5, MSG_NOSIGNAL);
 	if (strcmp(how, "refuse") == 0)
@@ -286,6 +291,7 @@ static void test_a_probe_that_ends_is_replaced(void **state)
 	fails_then_works("crash", -EPIPE, "was ended by signal 10");
 	fails_then_works("exit", -EPIPE, "ended with code 3");
 	fails_then_works("close", -EPIPE, "closed its socket");
+	fails_then_works("deaf", -EPIPE, "closed its socket");
 }
 
 static void test_a_probe_that_talks_nonsense_is_replaced(void **state)
