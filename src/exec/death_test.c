@@ -155,6 +155,30 @@ static void test_shim_killed_at_random(void **state)
 	assert_true(tally.known > 0 && tally.unknown + tally.never > 0);
 }
 
+/* The child at its gate is killed, not the shim: nothing ran, so the attempt is as if it had never been launched. */
+static void test_child_killed_before_exec(void **state)
+{
+	struct bench *bench = *state;
+	struct berth_attempt_id id;
+	struct berth_claim claim;
+
+	assert_int_equal(bench_launch(bench, &(struct order){.sh = "echo ran"}, &id), 0);
+	while (berth_claim_read(bench->attempts, &id, &claim, NULL) == -ENOENT)
+		(void)0;
+	(void)kill(claim.leader_pid, SIGKILL);
+	if (bench_expect(bench, BERTH_WIRE_SHIM_GONE, &id).error == EINTR) {
+		BERTH_AUTO_FREE char *text = bench_read(bench, "1.out");
+
+		assert_int_equal(berth_attempt_look(bench->attempts, &id), BERTH_ATTEMPT_NEVER);
+		assert_string_equal(text, "");
+		/* It may start now. */
+		assert_int_equal(bench_launch_id(bench, &(struct order){.sh = "exit 3"}, &id), 0);
+		assert_int_equal(bench_record(bench, &id).exit_code, 3);
+	} else {
+		assert_true(bench_record(bench, &id).started_ms > 0);
+	}
+}
+
 static void test_exec_killed(void **state)
 {
 	struct bench *bench = *state;
@@ -329,6 +353,7 @@ int main(int argc, char **argv)
 		BOTH(test_code_survives_the_shim),
 		BOTH(test_code_of_an_unreaped_command),
 		BOTH(test_shim_killed_at_random),
+		BOTH(test_child_killed_before_exec),
 		GROUPS(test_exec_killed),
 		GROUPS(test_exec_killed_and_limit_holds),
 		BOTH(test_both_killed),

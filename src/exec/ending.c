@@ -28,8 +28,10 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 
 void berth_shim_tell(struct berth_shim *shim)
 {
+	const struct berth_shim_report report = shim->report;
+
 	/* When berth-exec is gone nobody reads it; the next one learns by other means. */
-	(void)!write(BERTH_SHIM_REPORT, &shim->report, sizeof(shim->report));
+	(void)!write(BERTH_SHIM_REPORT, &report, sizeof(report));
 }
 
 /* The second at which it will be killed, for programs that save as much as time allows. */
@@ -155,6 +157,25 @@ static void fill_record(const struct berth_shim *shim, struct berth_record *ret)
 	                         F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* The child was killed on its way to the command: nothing of the job ran, and it may be started anew. */
+static bool is_unborn(const struct berth_shim *shim)
+{
+	return shim->report.started_ms == 0 && !shim->is_going && !shim->how[0] && shim->report.cause == 0;
+}
+
+/* Take the claim back. */
+static int give_back(struct berth_shim *shim)
+{
+	char name[BERTH_ATTEMPT_NAME_MAX];
+
+	(void)berth_attempt_file_name(&shim->id, BERTH_ATTEMPT_CLAIM, name);
+	if (unlinkat(BERTH_SHIM_ATTEMPTS, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	shim->report.error = EINTR;
+	berth_shim_tell(shim);
+	return 0;
+}
+
 /* A full disk delays the record, it does not lose it. */
 static uint64_t write_record(struct berth_shim *shim, uint64_t now_ms)
 {
@@ -163,7 +184,7 @@ static uint64_t write_record(struct berth_shim *shim, uint64_t now_ms)
 	if (now_ms < shim->write_ms)
 		return shim->write_ms;
 	fill_record(shim, &record);
-	if (berth_record_write(BERTH_SHIM_ATTEMPTS, &record) < 0) {
+	if ((is_unborn(shim) ? give_back(shim) : berth_record_write(BERTH_SHIM_ATTEMPTS, &record)) < 0) {
 		shim->write_ms = later(now_ms, RETRY_MS);
 		return shim->write_ms;
 	}

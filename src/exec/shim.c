@@ -249,7 +249,9 @@ static void live(struct berth_shim *shim)
 		wake_ms = berth_shim_tick(shim, berth_clock_boot_ms());
 	}
 	berth_shim_accept(shim);
-	berth_shim_push(shim, BERTH_WIRE_ENDED);
+	/* Without a record there is an error. */
+	if (!shim->report.error)
+		berth_shim_push(shim, BERTH_WIRE_ENDED);
 }
 
 int berth_shim_main(const char *name, const char *tag, const char *group_root)

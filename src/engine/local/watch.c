@@ -271,6 +271,7 @@ static void ask_exec(struct berth_watch *watch, enum berth_wire_kind kind)
 	berth_wire_init(&msg, kind, &watch->id);
 	msg.cause = (uint32_t)watch->stop_cause;
 	watch->is_asked = berth_execlink_send(watch->engine->link, &msg, -1) == 0;
+	watch->is_forked = false;
 }
 
 static void start(struct berth_watch *watch, const struct berth_job *job)
@@ -278,6 +279,7 @@ static void start(struct berth_watch *watch, const struct berth_job *job)
 	int r = berth_launch(watch->engine, job);
 
 	watch->is_asked = r == 0;
+	watch->is_forked = false;
 	if (r < 0 && r != -ENOTCONN)
 		berth_report_refused(watch, -r);
 }
@@ -352,6 +354,7 @@ void berth_watch_take(struct berth_watch *watch, const struct berth_wire *msg)
 		/* Forked: the claim follows, so a missing one is no reason yet to launch again. SHIM_GONE will tell
 		 * otherwise. */
 		if (msg->error == 0) {
+			watch->is_forked = true;
 			berth_watch_look_later(watch);
 			break;
 		}
@@ -362,6 +365,10 @@ void berth_watch_take(struct berth_watch *watch, const struct berth_wire *msg)
 			take_failure(watch, msg->error);
 		break;
 	case BERTH_WIRE_SHIM_GONE:
+		/* Word of an earlier shim, sent before berth-exec read what we asked since: refusing the attempt now would
+		 * let a shim run that is about to be forked. The answer is on its way. */
+		if (watch->is_asked && !watch->is_forked)
+			break;
 		watch->is_asked = false;
 		take_failure(watch, msg->error ? msg->error : EINTR);
 		break;

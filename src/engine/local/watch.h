@@ -27,7 +27,8 @@ struct berth_watch {
 	struct berth_attempt_id id;
 
 	/* berth-exec: one question about this attempt at a time */
-	bool is_asked; /* LAUNCH, WITHDRAW or RECOVER is under way */
+	bool is_asked;  /* LAUNCH, WITHDRAW or RECOVER is under way */
+	bool is_forked; /* LAUNCH was answered: what berth-exec says of a shim from then on is about this one */
 
 	/* the shim */
 	int fd; /* of its control socket, -1 = not connected */
