@@ -66,6 +66,11 @@ def is_dead(pid):
     return not stat or stat[0] in (b"Z", b"X")
 
 
+def parent_of(pid):
+    stat = read_proc(pid, "stat").rpartition(b")")[2].split()
+    return int(stat[1]) if len(stat) > 1 else 0
+
+
 def empty_group(group):
     """Kill what is in a control group or below it, and remove it. False: something is left."""
     for folder, _, _ in os.walk(group, topdown=False):
@@ -265,7 +270,8 @@ class Daemon:
                 name = "shim"
             if name == kind and self.owns(pid):
                 found.append(pid)
-        return found
+        # A shim's child on its way to the command still looks like the shim itself.
+        return [pid for pid in found if parent_of(pid) not in found] if kind == "shim" else found
 
     def close(self):
         """End everything that belongs to this berth, then remove the directory if it is ours."""
