@@ -23,12 +23,13 @@ mkdir -p "$directory"
 cd "$directory"
 
 submit() {
-	berth submit --parsable -t 1h "$@" >/dev/null
+	berth submit --parsable "$@" >/dev/null
 }
 # The evaluations wait for the card of the fine-tune, so that two cards stay free to try something on.
-submit -J finetune -G 1 --gpu-index 0 --sim-load 0:5:3G,10:88:22G -- "$programs/finetune" --seconds 60
-submit -J serve -G 1 -p P1 --sim-load 0:15:14G,10:35:14G -- "$programs/serve" --seconds 120
-submit -J train -G 4 --sim-load 0:10:6G,15:97:61G -- "$programs/train" --seconds 60
+submit -J finetune -t 15m -G 1 --gpu-index 0 --sim-load 0:5:3G,10:88:22G -- "$programs/finetune" --seconds 60
+submit -J serve -t 15m -G 1 -p P1 --sim-load 0:15:14G,10:35:14G -- "$programs/serve" --seconds 120
+submit -J train -t 15m -G 4 --sim-load 0:10:6G,15:97:61G -- "$programs/train" --seconds 60
 for task in 1 2 3 4 5 6; do
-	submit -J "evaluate-$task" -G 1 --gpu-index 0 --sim-load 0:3:1G,3:60:9G -- "$programs/evaluate" --seconds 20 --task "$task"
+	submit -J "evaluate-$task" -t 5m -G 1 --gpu-index 0 --sim-load 0:3:1G,3:60:9G -- \
+		"$programs/evaluate" --seconds 20 --task "$task"
 done
