@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include "base/file.h"
+#include "host/group.h"
 #include "host/spec.h"
 
 /* Linux 6.3; Linux before that makes all of them so. */
@@ -196,12 +197,25 @@ static _Noreturn void run(int spec_fd, const char *mark, int gate, int channel)
 	become(channel, &spec, mark);
 }
 
-int berth_child_start(int spec, const char *mark, const int *close_fds, size_t n, struct berth_child *ret)
+/* Into the group where that can be: ret_is_inside. The pid, 0 in the child, or -errno. */
+static pid_t fork_into(const char *group, bool *ret_is_inside)
+{
+	pid_t pid = group[0] ? berth_group_fork(group) : -ENOSYS;
+
+	*ret_is_inside = pid >= 0;
+	if (pid < 0)
+		pid = fork();
+	return pid < 0 ? -errno : pid;
+}
+
+int berth_child_start(int spec, const char *mark, const int *close_fds, size_t n, const char *group,
+                      struct berth_child *ret)
 {
 	BERTH_AUTO_CLOSE int gate_in = -1;
 	BERTH_AUTO_CLOSE int gate_out = -1;
 	BERTH_AUTO_CLOSE int ours = -1;
 	BERTH_AUTO_CLOSE int theirs = -1;
+	bool is_in_group;
 	int ends[2];
 	pid_t pid;
 
@@ -213,9 +227,9 @@ int berth_child_start(int spec, const char *mark, const int *close_fds, size_t n
 		return -errno;
 	ours = ends[0];
 	theirs = ends[1];
-	pid = fork();
+	pid = fork_into(group, &is_in_group);
 	if (pid < 0)
-		return -errno;
+		return pid;
 	if (pid == 0) {
 		for (size_t i = 0; i < n; i++)
 			(void)close(close_fds[i]);
@@ -223,7 +237,7 @@ int berth_child_start(int spec, const char *mark, const int *close_fds, size_t n
 		(void)close(ours);
 		run(spec, mark, gate_out, theirs);
 	}
-	*ret = (struct berth_child){pid, BERTH_TAKE_FD(gate_in), BERTH_TAKE_FD(ours)};
+	*ret = (struct berth_child){pid, BERTH_TAKE_FD(gate_in), BERTH_TAKE_FD(ours), is_in_group};
 	return 0;
 }
 

@@ -7,6 +7,7 @@
  * directory and becomes the command. What goes wrong on the way is written into the output, if there is one, and told
  * to the shim.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,11 +29,14 @@ struct berth_child {
 	pid_t pid;
 	int gate;    /* closing it without a word ends the child; owned, -1 = none */
 	int channel; /* non-blocking; owned, -1 = none */
+	bool is_in_group;
 };
 
 /* Fork it. spec: descriptor of the specification. mark: the variable NAME=VALUE to add to the job's environment.
- * close_fds: n descriptors that it must not keep even before exec. 0 or -errno; ret untouched on failure. */
-BERTH_MUST_USE int berth_child_start(int spec, const char *mark, const int *close_fds, size_t n,
+ * close_fds: n descriptors that it must not keep even before exec. group: path of the control group to be born in,
+ * "" = none; where that is refused, is_in_group is false and the caller moves it. 0 or -errno; ret untouched on
+ * failure. */
+BERTH_MUST_USE int berth_child_start(int spec, const char *mark, const int *close_fds, size_t n, const char *group,
                                      struct berth_child *ret);
 /* Open the gate. */
 BERTH_MUST_USE int berth_child_release(struct berth_child *child);

@@ -105,11 +105,11 @@ static int prepare(struct berth_shim *shim, const char *group_root, const char *
 	if (r < 0)
 		return r;
 	*ret_doing = "forking";
-	r = berth_child_start(BERTH_SHIM_SPEC, shim->mark, not_for_the_child, 2, &shim->child);
+	r = berth_child_start(BERTH_SHIM_SPEC, shim->mark, not_for_the_child, 2, shim->group, &shim->child);
 	if (r < 0)
 		return r;
 	*ret_doing = "moving it into its control group";
-	r = shim->group[0] ? berth_group_attach(shim->group, shim->child.pid) : 0;
+	r = shim->group[0] && !shim->child.is_in_group ? berth_group_attach(shim->group, shim->child.pid) : 0;
 	if (r < 0)
 		return r;
 	*ret_doing = "claiming";

@@ -3,9 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "base/file.h"
 
 #define DEPTH_MAX 64 /* of groups that a job made inside its own */
@@ -187,6 +191,19 @@ static int write_control(const char *path, const char *name, const char *value)
 		return r;
 	fd = open(file, O_WRONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : berth_fd_write_all(fd, value, strlen(value));
+}
+
+pid_t berth_group_fork(const char *path)
+{
+	BERTH_AUTO_CLOSE int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};
+	pid_t pid;
+
+	if (fd < 0)
+		return -errno;
+	args.cgroup = (uint64_t)fd;
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	return pid < 0 ? -errno : pid;
 }
 
 int berth_group_attach(const char *path, pid_t pid)

@@ -20,6 +20,10 @@
 BERTH_MUST_USE int berth_group_root(const char *tag, char *ret, size_t cap, struct berth_error *err);
 /* Make a fresh group, and its root when that has gone; -EEXIST is an error: groups are never used again. */
 BERTH_MUST_USE int berth_group_make(const char *root, const char *name, char *ret_path, size_t cap);
+/* fork(), the child born inside: 0 in the child, its pid, or -errno (-ENOSYS, -EPERM: not allowed here, as by some
+ * seccomp filters; fork and attach instead). Moving a process makes the kernel wait until every CPU has taken note,
+ * some 10 ms; a birth does not. The child may do what is allowed after fork() in a program of one thread. */
+BERTH_MUST_USE pid_t berth_group_fork(const char *path);
 /* Move a process in; what it forks from then on is born inside. */
 BERTH_MUST_USE int berth_group_attach(const char *path, pid_t pid);
 /* SIGKILL to all inside. 0 also when the group is gone. */

@@ -122,6 +122,42 @@ static void test_kill_finds_all(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+/* Born inside, with its own children; nothing of it was outside before. */
+static void test_born_inside(void **state)
+{
+	const char *root = *state;
+	char path[BERTH_GROUP_PATH_MAX], own[512] = "";
+	int ends[2];
+	ssize_t n;
+	pid_t pid;
+
+	NEEDS_GROUPS(root);
+	assert_int_equal(berth_group_make(root, "12.4", path, sizeof(path)), 0);
+	assert_int_equal(pipe(ends), 0);
+	pid = berth_group_fork(path);
+	if (pid == -ENOSYS || pid == -EPERM)
+		skip();
+	if (pid == 0) {
+		int fd = open("/proc/self/cgroup", O_RDONLY);
+
+		n = read(fd, own, sizeof(own));
+		(void)!write(ends[1], own, n > 0 ? (size_t)n : 0);
+		(void)sleep(60);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	n = read(ends[0], own, sizeof(own) - 1);
+	assert_true(n > 0);
+	assert_non_null(strstr(own, "/12.4\n"));
+	assert_int_equal(berth_group_is_populated(path), 1);
+	assert_int_equal(berth_group_kill(path), 0);
+	reap(pid, SIGKILL);
+	assert_int_equal(berth_group_remove(path), 0);
+	assert_int_equal(berth_group_fork(path), -ENOENT);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 /* A zombie holds no group. */
 static void test_zombie_does_not_count(void **state)
 {
@@ -223,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_kill_finds_all),
+		cmocka_unit_test(test_born_inside),
 		cmocka_unit_test(test_zombie_does_not_count),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_nested_and_sweep),
