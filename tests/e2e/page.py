@@ -3,6 +3,7 @@
 Skipped where no Chromium is installed.
 """
 import re
+import socket
 import sys
 import unittest
 
@@ -10,14 +11,21 @@ import browser
 from harness import Daemon
 
 BUILD = None
-NASTY = "<img src=x onerror=alert(1)>‮"
+NASTY = "<img src=x onerror=alert(1)>&amp;'"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Page(unittest.TestCase):
     def setUp(self):
         self.berth = Daemon(BUILD)
         self.addCleanup(self.berth.close)
-        self.berth.start("--listen", "127.0.0.1:8477")
+        self.listen = f"127.0.0.1:{free_port()}"
+        self.berth.start("--listen", self.listen)
         self.browser = browser.Browser()
         self.addCleanup(self.browser.close)
 
@@ -70,7 +78,7 @@ class Page(unittest.TestCase):
         self.sign_in()
         self.berth.kill()
         self.browser.until("document.getElementById('live').dataset.state != 'live'", "the page says that it is cut off")
-        self.berth.start("--listen", "127.0.0.1:8477")
+        self.berth.start("--listen", self.listen)
         self.berth.submit("sleep", "600", gpus=1)
         self.browser.until("document.getElementById('live').dataset.state == 'live' && " + self.count("running") + " == 1"
                            " || !document.getElementById('trouble').hidden", "the page is live again, or says how to sign in")
