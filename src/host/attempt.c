@@ -80,14 +80,17 @@ enum berth_attempt_state berth_attempt_look(int dirfd, const struct berth_attemp
 	record = look_at_record(dirfd, id);
 	if (record == 0)
 		return BERTH_ATTEMPT_OVER;
+	/* And both go together: one that was removed since the claim was looked at has neither. */
+	if (record == -ENOENT && berth_claim_is_locked(dirfd, id) == -ENOENT)
+		return BERTH_ATTEMPT_NEVER;
 	return record == -ENOENT || record == -EBADMSG ? BERTH_ATTEMPT_ORPHAN : BERTH_ATTEMPT_UNKNOWN;
 }
 
 int berth_attempt_remove(int dirfd, const struct berth_attempt_id *id)
 {
-	static const enum berth_attempt_file order[BERTH_ATTEMPT_FILES] = {BERTH_ATTEMPT_SOCK,   BERTH_ATTEMPT_PROGRESS,
-	                                                                   BERTH_ATTEMPT_STOP,   BERTH_ATTEMPT_DONE,
-	                                                                   BERTH_ATTEMPT_RECORD, BERTH_ATTEMPT_CLAIM};
+	static const enum berth_attempt_file order[BERTH_ATTEMPT_FILES] = {BERTH_ATTEMPT_SOCK,  BERTH_ATTEMPT_PROGRESS,
+	                                                                   BERTH_ATTEMPT_STOP,  BERTH_ATTEMPT_DONE,
+	                                                                   BERTH_ATTEMPT_CLAIM, BERTH_ATTEMPT_RECORD};
 	char name[BERTH_ATTEMPT_NAME_MAX];
 
 	for (unsigned i = 0; i < BERTH_ATTEMPT_FILES; i++)

@@ -51,6 +51,8 @@ enum berth_attempt_state {
 /* Looks in the right order (record, claim, lock, record again), so that a shim ending meanwhile is never taken for an
  * orphan. dirfd: DIR/attempts, here and below. */
 enum berth_attempt_state berth_attempt_look(int dirfd, const struct berth_attempt_id *id);
-/* Remove the attempt's files (after its end was journalled). The claim goes last. Missing ones are no error. */
+/* Remove the attempt's files (after its end was journalled). The record goes last: whoever looks meanwhile sees an
+ * attempt that is over or none at all, never an orphan, to which a second record would be written. Missing ones are no
+ * error. */
 BERTH_MUST_USE int berth_attempt_remove(int dirfd, const struct berth_attempt_id *id);
 #endif

@@ -155,15 +155,28 @@ static void test_remove_takes_all_and_only_its_own(void **state)
 	assert_true(place_has(place, "12.30.claim"));
 }
 
-/* A file that does not go keeps the claim, so that the attempt is not taken for one that never was. */
-static void test_claim_goes_last(void **state)
+/* A file that does not go keeps claim and record, so that the attempt is not taken for one that never was. */
+static void test_what_does_not_go_keeps_claim_and_record(void **state)
 {
 	struct place *place = *state;
 
 	place_write(place, "12.3.claim", "");
+	place_write(place, "12.3.record", "");
 	assert_int_equal(mkdirat(place->dir, "12.3.done", 0700), 0);
 	assert_int_equal(berth_attempt_remove(place->dir, &id), -EISDIR);
 	assert_true(place_has(place, "12.3.claim"));
+	assert_true(place_has(place, "12.3.record"));
+}
+
+/* Without its record a claim would look like that of a shim that died: the record goes last. */
+static void test_a_removal_under_way_does_not_look_like_a_death(void **state)
+{
+	struct place *place = *state;
+
+	assert_int_equal(berth_record_write(place->dir, &record), 0);
+	assert_int_equal(mkdirat(place->dir, "12.3.claim", 0700), 0);
+	assert_int_equal(berth_attempt_remove(place->dir, &id), -EISDIR);
+	assert_int_equal(berth_attempt_look(place->dir, &id), BERTH_ATTEMPT_OVER);
 }
 
 int main(void)
@@ -178,7 +191,8 @@ int main(void)
 		TEST(test_damaged_claim),
 		TEST(test_unknown),
 		TEST(test_remove_takes_all_and_only_its_own),
-		TEST(test_claim_goes_last),
+		TEST(test_what_does_not_go_keeps_claim_and_record),
+		TEST(test_a_removal_under_way_does_not_look_like_a_death),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
