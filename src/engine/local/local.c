@@ -96,10 +96,11 @@ static void remove_files(const struct berth_engine *engine, const struct berth_a
 	(void)r;
 }
 
-/* Files of attempts whose end was journalled before they could be removed. What is or may be alive stays: it cannot be,
- * by the journal, so doctor shows it. */
+/* Files of attempts whose end was journalled before they could be removed, all or (a claim alone) in part. What is or may be
+ * alive stays, and what the journal has never heard of: by the journal neither can be, so doctor shows it. */
 static int remove_leftovers(struct berth_engine *engine, struct berth_error *err)
 {
+	const struct berth_core *core = berth_ledger_core(engine->ledger);
 	int fd = openat(engine->state_fd, "attempts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
@@ -114,11 +115,11 @@ static int remove_leftovers(struct berth_engine *engine, struct berth_error *err
 		struct berth_attempt_id id;
 		enum berth_attempt_file file;
 
-		if (!berth_attempt_parse_name(entry->d_name, &id, &file) ||
-		    is_live(berth_ledger_core(engine->ledger), &id))
+		if (!berth_attempt_parse_name(entry->d_name, &id, &file) || is_live(core, &id) ||
+		    id.job >= berth_core_next_job(core))
 			continue;
 		enum berth_attempt_state state = berth_attempt_look(engine->attempts_fd, &id);
-		if (state == BERTH_ATTEMPT_OVER || state == BERTH_ATTEMPT_NEVER)
+		if (state != BERTH_ATTEMPT_ALIVE && state != BERTH_ATTEMPT_UNKNOWN)
 			remove_files(engine, &id);
 	}
 	(void)closedir(dir);
