@@ -150,12 +150,31 @@ int berth_verb_gpus(struct berth_cli *cli)
 	return fflush(stdout) == EOF ? BERTH_EXIT_FAILED : r;
 }
 
+/* Before the first is touched: a word that names none of them is most likely another action. */
+static int check_names(struct berth_cli *cli)
+{
+	for (int i = 0; i < cli->argc; i++)
+		for (const char *name = cli->argv[i]; name;) {
+			const size_t n = strcspn(name, ",");
+
+			if (n == 0 || (strspn(name, "0123456789") < n && !memchr(name, '-', n)))
+				return berth_complain(
+					cli, BERTH_EXIT_USAGE, "Usage",
+					"GPUs are named by index or UUID, as berth gpus shows them:  berth drain 3",
+					"\"%.*s\" is no GPU", (int)n, name);
+			name = name[n] ? name + n + 1 : NULL;
+		}
+	return BERTH_EXIT_OK;
+}
+
 /* Operands may be "3", "3,5", UUIDs. */
 static int each_gpu(struct berth_cli *cli, const char *action, const json_t *body, const char *said)
 {
 	struct berth_several several;
-	int r = BERTH_EXIT_OK;
+	int r = check_names(cli);
 
+	if (r != BERTH_EXIT_OK)
+		return r;
 	berth_several_begin(&several, cli);
 	for (int i = 0; i < cli->argc; i++)
 		for (char *rest = cli->argv[i]; rest && r != BERTH_EXIT_UNREACHABLE;) {
