@@ -307,7 +307,8 @@ static void test_cards_in_and_out_of_service(void **state)
 	           "{\"schema\":\"berth.gpus/1\",\"gpus\":[{\"index\":3},{\"index\":5}],\"errors\":[]}\n", "", NULL);
 	assert_run(steps, "undrain SIM-1", 0, "GPU SIM-1 is back in service\n", "", NULL);
 	/* none is touched when a word is no card */
-	assert_run(steps, "drain 3 undrain 5", BERTH_EXIT_USAGE, "", "error: \"undrain\" is no GPU\n" GPUS_ARE_NAMED, NULL);
+	assert_run(steps, "drain 3 undrain 5", BERTH_EXIT_USAGE, "",
+	           "error: \"undrain\" is no GPU\n" GPUS_ARE_NAMED, NULL);
 	assert_run(steps, "drain 3,", BERTH_EXIT_USAGE, "", "error: \"\" is no GPU\n" GPUS_ARE_NAMED, NULL);
 	assert_run(steps, "admin sim 1 util 40", 0, "GPU 1: util 40\n", "", "{\"gpu\":\"1\",\"inject\":\"util 40\"}");
 }
