@@ -19,6 +19,7 @@
 #define LOCK_WAIT_MS 3000u /* shims of the last berth-exec that are about to claim hold it for a moment */
 #define MESSAGES_A_TURN 32
 #define CARDS_MS 1000u
+#define PATIENCE_MS 1000 /* for a daemon that is busy; one that does not read then is let go */
 
 void berth_exec_note(const struct berth_attempt_id *id, const char *fmt, ...)
 {
@@ -38,7 +39,13 @@ void berth_exec_note(const struct berth_attempt_id *id, const char *fmt, ...)
 
 void berth_exec_send(struct berth_exec *exec, const struct berth_wire *msg)
 {
-	if (exec->connection >= 0 && berth_wire_send(exec->connection, msg, NULL, -1) < 0)
+	struct pollfd room = {exec->connection, POLLOUT, 0};
+	int r = exec->connection >= 0 ? berth_wire_send(exec->connection, msg, NULL, -1) : 0;
+
+	/* After a burst of launches as many answers come at once. */
+	if (r == -EAGAIN && poll(&room, 1, PATIENCE_MS) > 0)
+		r = berth_wire_send(exec->connection, msg, NULL, -1);
+	if (r < 0)
 		(void)close(BERTH_TAKE_FD(exec->connection));
 }
 

@@ -73,7 +73,7 @@ BERTH_MUST_USE int berth_exec_open(struct berth_exec *exec, const struct berth_e
                                    struct berth_error *err);
 void berth_exec_close(struct berth_exec *exec);
 
-/* Tell the daemon, if there is one; one that does not read is let go. */
+/* Tell the daemon, if there is one; one that does not read for a second is let go. */
 void berth_exec_send(struct berth_exec *exec, const struct berth_wire *msg);
 void berth_exec_answer(struct berth_exec *exec, enum berth_wire_kind kind, const struct berth_attempt_id *id, int error,
                        uint64_t value);

@@ -143,6 +143,27 @@ static void test_newer_connection_replaces_older(void **state)
 	assert_int_equal(bench_record(bench, &id).exit_code, 6);
 }
 
+/* A daemon that asks for much before it reads again keeps its connection, though the answers do not all fit. */
+static void test_answers_wait_for_a_busy_daemon(void **state)
+{
+	struct bench *bench = *state;
+	struct berth_wire msg = about(BERTH_WIRE_HELLO, NULL);
+	int n_asked = 0, n_answered = 0, r = 0;
+
+	for (int wave = 0; wave < 2; wave++, pause_ms(50))
+		for (int i = 0; i < 80 && (r = berth_wire_send(bench->link, &msg, NULL, -1)) == 0; i++)
+			n_asked++;
+	assert_int_equal(r, 0);
+	while (n_answered < n_asked) {
+		r = berth_wire_receive(bench->link, &msg, NULL, 0, NULL);
+		assert_true(r > 0 || r == -EAGAIN);
+		if (r > 0 && msg.kind == BERTH_WIRE_WELCOME)
+			n_answered++;
+		else
+			pause_ms(1);
+	}
+}
+
 static void test_one_per_state_directory(void **state)
 {
 	struct bench *bench = *state;
@@ -296,6 +317,7 @@ int main(int argc, char **argv)
 		GROUPS(test_withdrawn),
 		GROUPS(test_withdrawn_too_late),
 		GROUPS(test_newer_connection_replaces_older),
+		GROUPS(test_answers_wait_for_a_busy_daemon),
 		GROUPS(test_one_per_state_directory),
 		GROUPS(test_stale_files),
 		GROUPS(test_told_to_end),
