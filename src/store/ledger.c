@@ -260,8 +260,9 @@ static void settle(struct berth_ledger *ledger, bool is_closing)
 {
 	struct berth_error err = {0};
 	int result = 0;
+	int r = berth_store_take(ledger->store, &result, &err); /* also quiets the descriptor, whatever flies */
 
-	if (!ledger->is_flying || berth_store_take(ledger->store, &result, &err) == 0)
+	if (!ledger->is_flying || r == 0)
 		return;
 	ledger->is_flying = false;
 	ledger->is_calling = true;

@@ -344,8 +344,9 @@ int berth_writer_take(struct berth_writer *writer, int *ret_result, struct berth
 	int r = 0;
 
 	pthread_mutex_lock(&writer->lock);
+	/* Also when there is nothing to take: a counter that could not be read last time would call for ever. */
+	(void)eventfd_read(writer->event_fd, &count);
 	if (writer->state == WORK_DECIDED) {
-		(void)eventfd_read(writer->event_fd, &count);
 		*ret_result = writer->result;
 		if (err)
 			*err = writer->err;
