@@ -132,7 +132,7 @@ class Example(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
             with open(os.path.join(directory, "calls"), encoding="utf-8") as calls:
                 lines = calls.read().splitlines()
-            self.assertEqual([re.search(r"-J (\S+) -G (\d)", line).groups() for line in lines],
+            self.assertEqual([re.search(r"-J (\S+) -t \d+m -G (\d)", line).groups() for line in lines],
                              [("finetune", "1"), ("serve", "1"), ("train", "4")] + [(f"evaluate-{i}", "1") for i in range(1, 7)])
             for line in lines:
                 self.assertTrue(line.startswith(os.path.join(directory, "work") + " submit "), line)

@@ -7,8 +7,8 @@
 #define LIMIT_DEFAULT 100u
 #define LIMIT_MAX 10000u
 
-/* Finished jobs lie in two places: the live state keeps them for a while, the store after that; never in both. Rows of the
- * two are merged by id, newest first, so that nobody has to know. */
+/* Finished jobs lie in two places: the live state keeps them for a while, the store after that; never in both. Rows of
+ * the two are merged by id, newest first, so that nobody has to know. */
 struct merge {
 	struct berth_api *api;
 	struct berth_json *json;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "base/file.h"
 #include "host/group.h"
 #include "host/spec.h"
@@ -164,13 +165,15 @@ static _Noreturn void become(int channel, const struct berth_spec *spec, const c
 }
 
 /* Dispositions and mask both pass through exec: a job that inherits an ignored SIGPIPE or a blocked SIGCHLD misbehaves.
- */
+ * The kernel is asked itself: glibc keeps signals 32 and 33 for its own threads and does not change them, also where whoever
+ * started us ignores them. A kernel sigaction of zeros is SIG_DFL. */
 static void reset_signals(void)
 {
+	static const unsigned char default_action[64];
 	sigset_t none;
 
 	for (int sig = 1; sig < _NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+		(void)syscall(SYS_rt_sigaction, sig, default_action, NULL, _NSIG / 8);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -3,7 +3,7 @@
 #include "engine/local/engine.h"
 
 /* berth-exec includes nothing of the core, so it has this number of its own. */
-_Static_assert((int)BERTH_WIRE_CAUSE_LIMIT == (int)BERTH_STOP_LIMIT, "a shim would report its time limit as another cause");
+_Static_assert((int)BERTH_WIRE_CAUSE_LIMIT == (int)BERTH_STOP_LIMIT, "a time limit would be reported as another cause");
 
 /* kept: a report that a full disk refuses is tried again until it goes through. */
 static bool post(struct berth_watch *watch, const struct berth_fact *fact)

@@ -365,8 +365,8 @@ void berth_watch_take(struct berth_watch *watch, const struct berth_wire *msg)
 			take_failure(watch, msg->error);
 		break;
 	case BERTH_WIRE_SHIM_GONE:
-		/* Word of an earlier shim, sent before berth-exec read what we asked since: refusing the attempt now would
-		 * let a shim run that is about to be forked. The answer is on its way. */
+		/* Word of an earlier shim, sent before berth-exec read what we asked since: refusing the attempt now
+		 * would let a shim run that is about to be forked. The answer is on its way. */
 		if (watch->is_asked && !watch->is_forked)
 			break;
 		watch->is_asked = false;
