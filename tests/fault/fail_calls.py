@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 
 from libexec import QUICK_BACKOFF
 from life import Life
@@ -41,6 +42,18 @@ CASES = {
 SPREAD = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144)
 
 
+class PatientLife(Life):
+    """As Life; an answer that something went wrong, or that no card was found (yet), is no acknowledgement: it is asked again."""
+
+    def request(self, method, path, body=None, headers=None):
+        for _ in range(100):
+            status, answer = super().request(method, path, body, headers)
+            if status != 500 and "NoNode" not in str(answer):
+                break
+            time.sleep(0.05)
+        return status, answer
+
+
 def cases():
     return [(calls, error, k) for calls, errors in CASES.items() for error in errors for k in SPREAD]
 
@@ -51,7 +64,7 @@ def one(args, calls, error, k):
     trace = os.path.join(folder, "strace")
     life = None
     try:
-        life = Life(args.build, args.tracejob, folder, args.jobs, seed=k)
+        life = PatientLife(args.build, args.tracejob, folder, args.jobs, seed=k)
         life.daemon.configure(QUICK_BACKOFF)
         faults = life.run(wrap=("strace", "-f", "-b", "execve", "-qq", "-o", trace, "-e", f"trace={calls}",
                                 "-e", f"inject={calls}:error={error}:when={k}..{k + args.times - 1}"))

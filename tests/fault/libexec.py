@@ -1,4 +1,7 @@
-"""A berth whose berth-exec starts under nthcall: a folder for BERTH_LIBEXEC, and a life that uses it."""
+"""A berth whose berth-exec starts under nthcall: a folder for BERTH_LIBEXEC, and a life that uses it.
+
+who: "exec", "shim" or "leader", with "/ERROR" for a call that fails; see nthcall.c.
+"""
 import os
 import shlex
 
@@ -25,7 +28,7 @@ def make(folder, build, nthcall, n, who):
 
 
 class WatchedLife(Life):
-    """As Life; its part `who` is killed at its n-th system call."""
+    """As Life; its part `who` is killed at its n-th system call, or that call fails."""
 
     def __init__(self, build, tracejob, nthcall, folder, jobs, n, who):
         super().__init__(build, tracejob, folder, jobs, seed=n)
@@ -39,16 +42,17 @@ class WatchedLife(Life):
 
     def run(self, wrap=(), torment=None):
         faults = super().run(wrap, torment)
-        return faults if self.who != "leader" else [fault for fault in faults if not self.is_true(fault)]
+        return [fault for fault in faults if not self.is_true(fault)]
 
     def is_true(self, fault):
-        """SIGKILL is what a command ended with that was killed on its way there, if it never ran."""
+        """A command that never ran has no code of its own: killed on its way there, or it could not be started."""
         words = fault.split()
         started = {line[1] for line in checker.read_trace(self.trace) if line[0] == "start"}
-        return words[:2] == ["invented:", "job"] and words[2] not in started and "berth says None (signal 9, FAILED" in fault
+        truths = ("berth says None (signal None, FAILED", "'code': 'ExecFailed'") if "/" in self.who else ("berth says None (signal 9, FAILED",)
+        return words[:2] == ["invented:", "job"] and words[2] not in started and any(truth in fault for truth in truths)
 
-    def n_killed(self):
-        """How many were killed so far."""
+    def n_hit(self):
+        """How many were killed, or met with a failure."""
         try:
             with open(self.killed, encoding="ascii") as file:
                 return len(file.readlines())

@@ -1,11 +1,12 @@
-/* Kills what a berth-exec is made of at its n-th system call.
+/* Kills what a berth-exec is made of at its n-th system call, or lets that call fail.
  *
- * nthcall N WHO LOG PROGRAM ARGS...: becomes PROGRAM (same pid, same parent), watched by a process that is nobody's child.
- * WHO is killed before its N-th system call:
+ * nthcall N WHO[/ERROR] LOG PROGRAM ARGS...: becomes PROGRAM (same pid, same parent), watched by a process that is nobody's
+ * child. WHO is killed before its N-th system call; with an ERROR (EMFILE, ENOSPC, EIO, EINTR, ENOMEM, EAGAIN), the N-th
+ * of the calls that can give this error gives it (x86-64 only). WHO is
  *   exec    the program itself, once
  *   shim    what it forks and runs with --shim: every other one, so that an attempt that is started again gets through
  *   leader  what a shim forks, on its way to becoming the job's command; every other one
- * Each kill appends a line to LOG. What nobody wants to kill, the jobs' commands for one, runs untraced. strace could not
+ * Each time appends a line to LOG. What nobody wants to kill, the jobs' commands for one, runs untraced. strace could not
  * do this: it counts for each process alike, and a shim is not started by a name that a script could stand in for.
  */
 #include <errno.h>
@@ -17,10 +18,42 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PROCESSES_MAX 256
+
+/* Which calls can give which error, as far as berth uses them. */
+struct failure {
+	const char *word;
+	int error;
+	long calls[24]; /* ends with 0 */
+};
+static const struct failure failures[] = {
+	{"EMFILE", EMFILE, {SYS_openat, SYS_socket, SYS_socketpair, SYS_accept4, SYS_pipe2, SYS_dup3, SYS_fcntl, SYS_memfd_create,
+	                    SYS_pidfd_open, SYS_signalfd4, SYS_timerfd_create, SYS_recvmsg}},
+	{"ENOSPC", ENOSPC, {SYS_openat, SYS_write, SYS_pwrite64, SYS_fsync, SYS_renameat, SYS_linkat, SYS_mkdirat, SYS_ftruncate,
+#ifdef SYS_rename
+	                    SYS_rename, SYS_mkdir, SYS_link,
+#endif
+	                    }},
+	{"EIO", EIO, {SYS_openat, SYS_write, SYS_pwrite64, SYS_read, SYS_pread64, SYS_fsync, SYS_renameat, SYS_linkat, SYS_unlinkat,
+	              SYS_getdents64, SYS_newfstatat, SYS_fstat}},
+	{"EINTR", EINTR, {SYS_openat, SYS_write, SYS_read, SYS_ppoll, SYS_wait4, SYS_waitid, SYS_recvmsg, SYS_sendmsg, SYS_accept4,
+	                  SYS_fsync, SYS_connect,
+#ifdef SYS_poll
+	                  SYS_poll,
+#endif
+	                  }},
+	{"ENOMEM", ENOMEM, {SYS_openat, SYS_socket, SYS_clone, SYS_clone3, SYS_mmap, SYS_sendmsg, SYS_recvmsg, SYS_ppoll,
+#ifdef SYS_poll
+	                    SYS_poll,
+#endif
+	                    }},
+	{"EAGAIN", EAGAIN, {SYS_clone, SYS_clone3, SYS_sendmsg, SYS_recvmsg, SYS_accept4}},
+};
 
 enum role { ROLE_NONE, ROLE_EXEC, ROLE_FORKED, ROLE_SHIM, ROLE_LEADER };
 
@@ -28,6 +61,7 @@ struct process {
 	pid_t pid;
 	enum role role;
 	bool is_victim, is_inside;
+	bool is_failing; /* the call that it is inside */
 	bool is_waiting; /* newly born, until its parent's event says what it is */
 	unsigned long calls;
 };
@@ -36,6 +70,7 @@ struct watch {
 	pid_t root;
 	struct process process[PROCESSES_MAX];
 	enum role who;
+	const struct failure *failure; /* NULL = kill */
 	unsigned long n;
 	unsigned met; /* processes of the role */
 	int log;
@@ -102,17 +137,57 @@ static void on_exec(struct watch *watch, struct process *process)
 	go_on(process, 0);
 }
 
+static void note(const struct watch *watch, const struct process *process)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "%d at %lu\n", (int)process->pid, watch->n);
+
+	(void)!write(watch->log, line, (size_t)n);
+}
+
+#ifdef __x86_64__
+static bool can_fail(const struct failure *failure, long call)
+{
+	for (const long *at = failure->calls; *at; at++)
+		if (*at == call)
+			return true;
+	return false;
+}
+
+/* At the entry the call is made one that does not exist, at its end its result is the error. */
+static void let_fail(struct watch *watch, struct process *process)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, process->pid, NULL, &regs) < 0)
+		return;
+	if (process->is_inside && can_fail(watch->failure, (long)regs.orig_rax) && ++process->calls == watch->n) {
+		process->is_failing = true;
+		regs.orig_rax = ~0ull;
+		note(watch, process);
+	} else if (!process->is_inside && process->is_failing) {
+		process->is_failing = false;
+		regs.rax = (unsigned long long)-(long long)watch->failure->error;
+	} else {
+		return;
+	}
+	(void)ptrace(PTRACE_SETREGS, process->pid, NULL, &regs);
+}
+#else
+static void let_fail(struct watch *watch, struct process *process)
+{
+}
+#endif
+
 /* At the entry or the end of a system call of a victim. */
 static void on_call(struct watch *watch, struct process *process)
 {
-	char line[64];
-
 	process->is_inside = !process->is_inside;
-	if (process->is_inside && ++process->calls == watch->n) {
-		int n = snprintf(line, sizeof(line), "killed %d at %lu\n", (int)process->pid, watch->n);
-
+	if (watch->failure) {
+		let_fail(watch, process);
+	} else if (process->is_inside && ++process->calls == watch->n) {
 		(void)kill(process->pid, SIGKILL);
-		(void)!write(watch->log, line, (size_t)n);
+		note(watch, process);
 		return;
 	}
 	go_on(process, 0);
@@ -202,27 +277,40 @@ static int stand_by(struct watch *watch, pid_t pid, int ready)
 	return follow(watch, pid);
 }
 
-int main(int argc, char **argv)
+/* WHO[/ERROR]; false when it is neither. */
+static bool take_words(struct watch *watch, char *words)
 {
 	static const struct {
 		const char *word;
 		enum role role;
 	} roles[] = {{"exec", ROLE_EXEC}, {"shim", ROLE_SHIM}, {"leader", ROLE_LEADER}};
+	char *error = strchr(words, '/');
+
+	if (error)
+		*error++ = '\0';
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (strcmp(words, roles[i].word) == 0)
+			watch->who = roles[i].role;
+	for (size_t i = 0; error && i < sizeof(failures) / sizeof(failures[0]); i++)
+		if (strcmp(error, failures[i].word) == 0)
+			watch->failure = &failures[i];
+	return watch->who != ROLE_NONE && (!error || watch->failure);
+}
+
+int main(int argc, char **argv)
+{
 	static struct watch watch;
 	int ready[2];
 	char byte;
 
-	if (argc < 5) {
-		fprintf(stderr, "usage: nthcall N exec|shim|leader LOG PROGRAM ARGS...\n");
+	if (argc < 5 || !take_words(&watch, argv[2])) {
+		fprintf(stderr, "usage: nthcall N exec|shim|leader[/ERROR] LOG PROGRAM ARGS...\n");
 		return 2;
 	}
 	watch.n = strtoul(argv[1], NULL, 10);
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (strcmp(argv[2], roles[i].word) == 0)
-			watch.who = roles[i].role;
 	watch.root = getpid();
 	watch.log = fcntl(open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), F_DUPFD_CLOEXEC, 10);
-	if (watch.log < 0 || watch.who == ROLE_NONE || pipe2(ready, O_CLOEXEC) < 0)
+	if (watch.log < 0 || pipe2(ready, O_CLOEXEC) < 0)
 		return 2;
 	pid_t helper = fork();
 	if (helper == 0)
