@@ -202,6 +202,9 @@ static void compare_seen(const struct berth_registry *registry, const struct ber
 static void compare_absent(const struct berth_registry *registry, const struct berth_device *known,
                            const struct berth_registry_view *view, struct missing *missing)
 {
+	/* At a start with another configuration, before anything is scanned: by the number that the card had last. */
+	if (!known->is_draining && !berth_cards_has(&registry->cards, known->index, known->uuid))
+		add_drain(missing, known->id, true);
 	if (registry->is_scanned)
 		add_health(missing, known, BERTH_HEALTH_LOST);
 	else if (view->is_overdue && known->health == BERTH_HEALTH_OK)

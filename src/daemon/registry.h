@@ -4,8 +4,8 @@
  *
  * The registry remembers the last scan. berth_registry_diff tells which facts are missing until the core agrees with
  * it: a card that is new or has another index, model or memory is SEEN; one that is gone is LOST; health that changed
- * is told; a card that the configuration leaves out is drained. It compares whole states, so a fact that got lost on
- * the way (full disk, crash) is simply found missing again.
+ * is told; a card that the configuration leaves out is drained, at a start before the first scan already. It compares
+ * whole states, so a fact that got lost on the way (full disk, crash) is simply found missing again.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -272,6 +272,31 @@ static void test_no_scan_at_all(void **state)
 	stop(&bench);
 }
 
+/* A start with other cards than before: what waits may be started before the first scan, and must not get them. */
+static void test_cards_left_out_since_are_drained_before_the_first_scan(void **state)
+{
+	struct berth_cards list = {0};
+	struct bench bench;
+
+	start(&bench, NULL);
+	scan(&bench, 4, 0);
+	(void)settle(&bench);
+	berth_registry_free(bench.registry);
+	assert_int_equal(berth_cards_add(&list, "1-2", NULL), 0);
+	bench.registry = berth_registry_new(&list);
+	assert_int_equal(settle(&bench), 2);
+	for (size_t i = 0; i < 4; i++) {
+		const struct berth_device *device = berth_core_device_at(bench.core, i);
+
+		assert_int_equal(device->is_draining, i == 0 || i == 3);
+		assert_string_equal(device->drain_by, device->is_draining ? BERTH_REGISTRY_BY : "");
+		assert_int_equal(device->health, BERTH_HEALTH_OK);
+	}
+	scan(&bench, 4, 0);
+	assert_int_equal(settle(&bench), 0);
+	stop(&bench);
+}
+
 static void test_little_room_takes_more_rounds(void **state)
 {
 	struct bench bench;
@@ -343,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_a_card_of_another_berth),
 		cmocka_unit_test(test_cards_left_out_are_shown_and_never_given),
 		cmocka_unit_test(test_no_scan_at_all),
+		cmocka_unit_test(test_cards_left_out_since_are_drained_before_the_first_scan),
 		cmocka_unit_test(test_little_room_takes_more_rounds),
 		cmocka_unit_test(test_links_and_strange_scans),
 	};
