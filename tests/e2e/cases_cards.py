@@ -30,6 +30,22 @@ class Cards(Case):
         """Elsewhere the same, with cards 1, 3 and 6."""
         self.check_released("[1, 3, 6]", 3)
 
+    def test_A1_cards_that_a_new_configuration_leaves_out_are_not_given(self):
+        """Elsewhere what stood in the books before a restart counted more than the table that was read at it."""
+        self.start("cards: [4-7]\n")
+        holder = self.berth.submit("sh", "-c", "until [ -e go ]; do sleep 0.05; done", gpus=4)
+        self.running(holder)
+        waiting = [self.berth.submit("sleep", "600", gpus=1) for _ in range(4)]
+        self.berth.kill()
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        self.berth.until(lambda: not self.berth.pids("shim"), "the cards are free")
+        self.start("cards: [1, 3, 6]\n")
+        cards = sorted(self.running(job)["device_indexes"][0] for job in waiting[:3])
+        self.assertEqual(cards, [1, 3, 6])
+        self.assertEqual(self.berth.job(waiting[3])["state"], "PENDING")
+        self.assertEqual([self.berth.job(job)["attempt"] for job in waiting[:3]], [1, 1, 1])
+
     def test_A2_a_failed_claim_takes_nothing(self):
         """Elsewhere a job of four cards whose fourth could not be had kept the three that it already had."""
         self.start()
