@@ -59,19 +59,22 @@ class Spooler:
         return self
 
     def __exit__(self, *_):
-        self.call("-k") if self.is_blocked() else None
-        self.call("-K")
+        self.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def call(self, *argv):
         return subprocess.run([self.program, *argv], env=self.env, stdin=subprocess.DEVNULL, text=True, check=False,
                               capture_output=True).stdout
 
-    def is_blocked(self):
-        return " running " in self.call("-l")
+    def end(self):
+        """The server and what runs in it."""
+        if " running " in self.call("-l"):
+            self.call("-k")
+        self.call("-K")
 
     def block(self):
-        """One slot, and something in it: what comes now waits."""
+        """A fresh server with one slot, and something in it: what comes now waits, up to a thousand in all."""
+        self.end()
         self.call("-S", "1")
         self.call("sleep", "1000")
 
