@@ -20,7 +20,7 @@
 #define EXIT_CANNOT_RUN 126 /* as shells have it: found, but not to be run */
 #define EXIT_NOT_FOUND 127
 
-static void tell(int channel, enum berth_child_step step, const char *how, int error, int fd)
+static int tell(int channel, enum berth_child_step step, const char *how, int error, int fd)
 {
 	struct berth_child_news news = {.step = step, .error = error};
 	struct iovec part = {&news, sizeof(news)};
@@ -37,8 +37,10 @@ static void tell(int channel, enum berth_child_step step, const char *how, int e
 		*CMSG_FIRSTHDR(&packet) = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&packet)), &fd, sizeof(int));
 	}
-	/* When nobody listens any more the shim is dead, and this process about to be. */
-	(void)sendmsg(channel, &packet, MSG_NOSIGNAL);
+	while (sendmsg(channel, &packet, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
 }
 
 /* Say it in the output and to the shim, and end. */
@@ -50,7 +52,7 @@ static _Noreturn void give_up(int channel, int error, const char *doing, const c
 	if (error == ENOEXEC)
 		words = "not a program, nor a script with a #! line (such as #!/bin/sh) at its very start";
 	(void)dprintf(STDERR_FILENO, "berth: cannot %s %s: %s\n", doing, what, words ? words : "unknown error");
-	tell(channel, BERTH_CHILD_FAILED, "ExecFailed", error, -1);
+	(void)tell(channel, BERTH_CHILD_FAILED, "ExecFailed", error, -1);
 	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
@@ -102,10 +104,10 @@ static void open_streams(int channel, const struct berth_spec *spec)
 	               dup2(err >= 0 ? err : out, STDERR_FILENO) < 0))
 		r = -errno;
 	if (r < 0) {
-		tell(channel, BERTH_CHILD_FAILED, "OutputFailed", -r, -1);
+		(void)tell(channel, BERTH_CHILD_FAILED, "OutputFailed", -r, -1);
 		_exit(EXIT_CANNOT_RUN);
 	}
-	tell(channel, BERTH_CHILD_OUTPUT, "", 0, STDOUT_FILENO);
+	(void)tell(channel, BERTH_CHILD_OUTPUT, "", 0, STDOUT_FILENO);
 }
 
 /* The job's environment with mark in it, once. */
@@ -154,7 +156,9 @@ static _Noreturn void become(int channel, const struct berth_spec *spec, const c
 		give_up(channel, ENOMEM, "run", spec->argv[0]);
 	if (close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		give_up(channel, errno, "close the descriptors of", "the shim");
-	tell(channel, BERTH_CHILD_GOING, "", 0, -1);
+	/* Who was not told takes the attempt for one that never ran, and starts it anew: then nothing may run here. */
+	if (tell(channel, BERTH_CHILD_GOING, "", 0, -1) < 0)
+		_exit(EXIT_CANNOT_RUN);
 	if (fd >= 0 && fcntl(fd, F_SETFD, 0) == 0) {
 		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		(void)execve(path, spec->argv, environ);
@@ -193,7 +197,7 @@ static _Noreturn void run(int spec_fd, const char *mark, int gate, int channel)
 		_exit(EXIT_CANNOT_RUN);
 	r = berth_spec_read(spec_fd, &spec, NULL);
 	if (r < 0) {
-		tell(channel, BERTH_CHILD_FAILED, "ExecFailed", -r, -1);
+		(void)tell(channel, BERTH_CHILD_FAILED, "ExecFailed", -r, -1);
 		_exit(EXIT_CANNOT_RUN);
 	}
 	open_streams(channel, &spec);

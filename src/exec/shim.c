@@ -170,7 +170,10 @@ static void hear_child(struct berth_shim *shim)
 	while (shim->child.channel >= 0 && (r = berth_child_receive(&shim->child, &news, &fd)) != -EAGAIN) {
 		if (r == -EINTR)
 			continue;
-		if (r <= 0) {
+		/* It stays readable, and is read again: the word that the command runs must not get lost. */
+		if (r < 0)
+			break;
+		if (r == 0) {
 			(void)close(BERTH_TAKE_FD(shim->child.channel));
 			if (shim->is_going && !shim->how[0] && shim->phase == BERTH_SHIM_STARTING)
 				set_running(shim);
