@@ -106,6 +106,31 @@ static void test_endings_that_no_exit_code_tells_are_said(void **state)
 	}
 }
 
+/* Such a job is never seen running; why not stands in its output. */
+static void test_what_a_command_that_cannot_be_run_left_is_shown(void **state)
+{
+	static const struct fake_act acts[] = {
+		{.wait_ms = 5,
+	         .append = "cannot run x\n",
+	         .events = EVENT("{\"id\":7,\"name\":\"n\",\"state\":\"FAILED\",\"attempt\":1,\"restarts\":0,"
+	                         "\"start_time\":null,\"exit_code\":127,"
+	                         "\"reason\":{\"code\":\"ExecFailed\",\"params\":{\"errno\":2}}}")},
+		{0}};
+	static const struct fake_step steps[] = {
+		{.expect = "POST /api/v1/jobs ", .status = 201, .body = SUBMITTED},
+		STREAM,
+		{.expect = "GET /api/v1/jobs/7 ", .status = 200, .body = GOT(PENDING_FULL), .acts = acts},
+		{0}};
+	char *out;
+	char *err;
+
+	assert_int_equal(run_in(steps, run_words, &out, &err, NULL), 127);
+	assert_string_equal(out, "cannot run x\n");
+	assert_string_equal(err, "berth: job 7 failed: command could not be run: No such file or directory\n");
+	free(out);
+	free(err);
+}
+
 static void test_a_restart_of_the_daemon_is_lived_through(void **state)
 {
 	static const struct fake_act first[] = {{.wait_ms = 5, .events = EVENT(RUNNING), .append = "before\n"},
@@ -475,6 +500,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_run_shows_every_byte_and_returns_the_code),
 		cmocka_unit_test(test_endings_that_no_exit_code_tells_are_said),
+		cmocka_unit_test(test_what_a_command_that_cannot_be_run_left_is_shown),
 		cmocka_unit_test(test_a_restart_of_the_daemon_is_lived_through),
 		cmocka_unit_test(test_an_end_during_the_restart_is_found),
 		cmocka_unit_test(test_a_stream_that_lost_the_thread_is_begun_again),

@@ -30,6 +30,11 @@ bool berth_job_is_final(const json_t *job)
 	return berth_state_is_final(berth_json_text(job, "state"));
 }
 
+static const char *reason_code(const json_t *job)
+{
+	return berth_json_text(json_object_get(job, "reason"), "code");
+}
+
 bool berth_job_has_started(const json_t *job)
 {
 	const char *state = berth_json_text(job, "state");
@@ -37,12 +42,7 @@ bool berth_job_has_started(const json_t *job)
 
 	(void)berth_json_number(job, "restarts", &restarts);
 	return restarts > 0 || *berth_json_text(job, "start_time") || strcmp(state, "RUNNING") == 0 ||
-	       strcmp(state, "STOPPING") == 0;
-}
-
-static const char *reason_code(const json_t *job)
-{
-	return berth_json_text(json_object_get(job, "reason"), "code");
+	       strcmp(state, "STOPPING") == 0 || strcmp(reason_code(job), "ExecFailed") == 0;
 }
 
 /* A command that could not be run at all: what a shell answers. */

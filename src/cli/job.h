@@ -11,7 +11,7 @@
 uint64_t berth_job_id(const json_t *job);
 bool berth_state_is_final(const char *state);
 bool berth_job_is_final(const json_t *job);
-/* Has an attempt of it run a command, or does one now? */
+/* Has an attempt of it run a command, or does one now? Or tried to: then its output says what was wrong. */
 bool berth_job_has_started(const json_t *job);
 
 /* What `run`, `wait` and `submit --wait` end with for a finished job: its own code; 128 + the signal that ended it;

@@ -95,6 +95,8 @@ static void test_whether_a_command_has_run(void **state)
 		{"{\"state\":\"STOPPING\"}", true},
 		{"{\"state\":\"PENDING\",\"start_time\":null,\"restarts\":1}", true},
 		{"{\"state\":\"FAILED\",\"start_time\":\"2023-11-14T22:13:20.000+00:00\"}", true},
+		{"{\"state\":\"FAILED\",\"start_time\":null,\"reason\":{\"code\":\"ExecFailed\"}}", true},
+		{"{\"state\":\"FAILED\",\"start_time\":null,\"reason\":{\"code\":\"OutputFailed\"}}", false},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
