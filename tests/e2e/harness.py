@@ -288,5 +288,6 @@ class Daemon:
             time.sleep(0.02)
         while self.group and not empty_group(self.group) and time.monotonic() < end:
             time.sleep(0.02)
+        self.group = None  # another berth may have one of this name from now on
         if self.is_own_folder:
             shutil.rmtree(self.folder, ignore_errors=True)
