@@ -169,8 +169,8 @@ static _Noreturn void become(int channel, const struct berth_spec *spec, const c
 }
 
 /* Dispositions and mask both pass through exec: a job that inherits an ignored SIGPIPE or a blocked SIGCHLD misbehaves.
- * The kernel is asked itself: glibc keeps signals 32 and 33 for its own threads and does not change them, also where whoever
- * started us ignores them. A kernel sigaction of zeros is SIG_DFL. */
+ * The kernel is asked itself: glibc keeps signals 32 and 33 for its own threads and does not change them, also where
+ * whoever started us ignores them. A kernel sigaction of zeros is SIG_DFL. */
 static void reset_signals(void)
 {
 	static const unsigned char default_action[64];

@@ -86,7 +86,7 @@ class Processes(Case):
         if subprocess.run(["unshare", "-m", "sh", "-c", hide, "sh", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
             self.skipTest("may not make a mount namespace here")
         self.start(None, wrap=("unshare", "-m", "sh", "-c", hide, "sh"))
-        self.berth.until(lambda: self.berth.get("/api/v1/status")["containment"], "berth-exec says how it holds processes")
+        self.berth.until(lambda: self.berth.get("/api/v1/status")["exec"] == "ok", "berth-exec says how it holds processes")
         self.assertIn("sub-reaper", self.berth.get("/api/v1/status")["containment"])
         self.check_fugitives()
 

@@ -96,8 +96,8 @@ static void remove_files(const struct berth_engine *engine, const struct berth_a
 	(void)r;
 }
 
-/* Files of attempts whose end was journalled before they could be removed, all or (a claim alone) in part. What is or may
- * be alive stays, and what the journal has never heard of: by the journal neither can be, so doctor shows it. */
+/* Files of attempts whose end was journalled before they could be removed, all or (a claim alone) in part. What is or
+ * may be alive stays, and what the journal has never heard of: by the journal neither can be, so doctor shows it. */
 static int remove_leftovers(struct berth_engine *engine, struct berth_error *err)
 {
 	const struct berth_core *core = berth_ledger_core(engine->ledger);
