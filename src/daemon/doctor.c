@@ -273,6 +273,30 @@ static void check_attempts(const struct berth_server *server, struct berth_check
 	set_fix(check, "restart berthd, which looks at each; jobs run on");
 }
 
+/* Jobs that went back to the queue because nothing could be started: mostly the machine's fault, not theirs. */
+static void check_launches(const struct berth_server *server, struct berth_check *check)
+{
+	const struct berth_core *core = berth_ledger_core(server->ledger);
+	const struct berth_job *example = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < berth_core_job_count(core); i++) {
+		const struct berth_job *job = berth_core_job_at(core, i);
+
+		if (job->state != BERTH_JOB_PENDING || job->reason.code != BERTH_REASON_LAUNCH_FAILED)
+			continue;
+		example = job;
+		n++;
+	}
+	if (n == 0) {
+		set_text(check, BERTH_CHECK_OK, "no job waits because it could not be launched");
+		return;
+	}
+	set_text(check, BERTH_CHECK_WARN, "%zu job%s could not be launched and will be tried again; job %llu: %s", n,
+	         n == 1 ? "" : "s", (unsigned long long)example->id, strerror((int)example->reason.a));
+	set_fix(check, "mend that for the user who runs berthd; exec.log in the state directory says more");
+}
+
 static const struct {
 	const char *name;
 	void (*look)(const struct berth_server *server, struct berth_check *check);
@@ -280,6 +304,7 @@ static const struct {
 	{"state", check_state},   {"disk", check_disk},   {"processes", check_containment}, {"exec", check_exec},
 	{"probe", check_probe},   {"cards", check_cards}, {"devices", check_kind},          {"clock", check_clock},
 	{"socket", check_socket}, {"page", check_page},   {"attempts", check_attempts},
+	{"launches", check_launches},
 };
 
 size_t berth_server_doctor(void *arg, struct berth_check *ret, size_t cap)

@@ -78,6 +78,9 @@ class Requeue(Case):
         self.assertIn(max(failures), (2, 3), "launched at 0, 1, 3, 7 s")
         why = {reason["code"]: reason["params"] for reason in self.berth.get(f"/api/v1/jobs/{job}/why")["reasons"]}
         self.assertEqual(why["JobLaunchFailure"], {"errno": errno.EMFILE})
+        checks = {check["name"]: check for check in self.berth.get("/api/v1/doctor")["checks"]}
+        self.assertEqual(checks["launches"]["result"], "warn")
+        self.assertIn(os.strerror(errno.EMFILE), checks["launches"]["text"])
         feed()
         behind = self.berth.submit("true")
         self.assertEqual(self.ended(behind)["state"], "COMPLETED", "one that was not refused does not wait for one that was")

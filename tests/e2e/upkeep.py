@@ -252,7 +252,8 @@ class Upkeep(unittest.TestCase):
         self.berth.start()
         self.berth.until(lambda: self.berth.get("/api/v1/status")["exec"] == "ok", "berth-exec is there")
         checks = {check["name"]: check for check in self.berth.get("/api/v1/doctor")["checks"]}
-        for name in ("state", "disk", "processes", "exec", "probe", "cards", "devices", "clock", "socket", "page", "attempts"):
+        for name in ("state", "disk", "processes", "exec", "probe", "cards", "devices", "clock", "socket", "page", "attempts",
+                     "launches"):
             self.assertIn(name, checks)
             self.assertTrue(checks[name]["text"])
             if checks[name]["result"] != "ok":
