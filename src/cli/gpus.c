@@ -201,7 +201,7 @@ int berth_verb_drain(struct berth_cli *cli)
 
 	if (!body)
 		return berth_complain(cli, BERTH_EXIT_USAGE, "NotUtf8", NULL, "--note: it is not UTF-8 text");
-	return each_gpu(cli, "/drain", body, "is drained: its job goes on, new ones do not start on it");
+	return each_gpu(cli, "/drain", body, "is drained: what runs on it goes on, nothing new starts there");
 }
 
 int berth_verb_undrain(struct berth_cli *cli)

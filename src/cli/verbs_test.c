@@ -298,7 +298,7 @@ static void test_cards_in_and_out_of_service(void **state)
 		{.expect = "POST /api/v1/gpus/SIM-1/undrain ", .status = 200, .body = "{\"gpu\":{\"index\":1}}"},
 		{.expect = "POST /api/v1/admin/sim ", .status = 200, .body = "{\"gpu\":{\"index\":1}}"},
 		{0}};
-	static const char drained[] = "GPU 3 is drained: its job goes on, new ones do not start on it\n";
+	static const char drained[] = "GPU 3 is drained: what runs on it goes on, nothing new starts there\n";
 
 	assert_run(steps, "drain 3 --note fan", 0, drained, "", "{\"note\":\"fan\"}");
 	assert_run(steps, "drain 3,4", BERTH_EXIT_PARTLY, drained, "error: There is no such job.\n  Look again.\n",
