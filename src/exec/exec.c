@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 
+#define DEAF_MS 200u      /* between looks for a caller while descriptors are out */
 #define LOCK_WAIT_MS 3000u /* shims of the last berth-exec that are about to claim hold it for a moment */
 #define MESSAGES_A_TURN 32
 #define CARDS_MS 1000u
@@ -129,6 +130,9 @@ static void let_in(struct berth_exec *exec)
 			(void)close(exec->connection);
 		exec->connection = fd;
 	}
+	/* The caller stays in the queue, and poll would call us for it without end. */
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -ENOBUFS)
+		exec->deaf_until_ms = berth_clock_boot_ms() + DEAF_MS;
 }
 
 static void take_signals(struct berth_exec *exec)
@@ -147,13 +151,16 @@ static void turn(struct berth_exec *exec, uint64_t wait_ms)
 	size_t n = 3 + exec->n_watches;
 	BERTH_AUTO_FREE struct pollfd *fds = calloc(n, sizeof(*fds));
 	const struct timespec pause = {1, 0};
+	const bool is_deaf = berth_clock_boot_ms() < exec->deaf_until_ms;
 
+	if (is_deaf && wait_ms > DEAF_MS)
+		wait_ms = DEAF_MS;
 	if (!fds) {
 		(void)nanosleep(&pause, NULL);
 		return;
 	}
 	fds[0] = (struct pollfd){exec->signals, POLLIN, 0};
-	fds[1] = (struct pollfd){exec->listener, POLLIN, 0};
+	fds[1] = (struct pollfd){is_deaf ? -1 : exec->listener, POLLIN, 0};
 	fds[2] = (struct pollfd){exec->connection, POLLIN, 0};
 	for (size_t i = 3; i < n; i++)
 		fds[i] = (struct pollfd){exec->watches[i - 3]->pidfd, POLLIN, 0};

@@ -48,6 +48,7 @@ struct berth_exec {
 	int lock;            /* held */
 	int signals, listener;
 	int connection;                        /* the daemon; -1 = none */
+	uint64_t deaf_until_ms;                /* no descriptor was left for a caller: until then none is looked for */
 	char tag[20];                          /* tells this state directory from others on the machine */
 	char group_root[BERTH_GROUP_PATH_MAX]; /* "" = no groups */
 	char containment[BERTH_GROUP_PATH_MAX + 32];
