@@ -19,6 +19,8 @@ export class Live {
     this.source = null;
     this.timer = null;
     this.lists = null;
+    this.late = null;          // what the stream told while the lists were being read
+    this.isStale = false;      // they changed meanwhile and are to be read again
   }
 
   now() { return Date.now() + this.skewMs; }
@@ -58,13 +60,28 @@ export class Live {
 
   // Places, reasons and forecasts of those who wait shift with every change of others: the list is read again soon after.
   readListSoon() {
-    if (this.lists) return;
-    this.lists = setTimeout(async () => {
-      try {
-        this.takeLists(...await Promise.all([this.get(ACTIVE), this.get(FINISHED)]));
-      } catch { /* the stream notices what is wrong */ }
-      this.lists = null;
-    }, 1000);
+    if (this.late) this.isStale = true;
+    else if (!this.lists) this.lists = setTimeout(() => this.readLists(), 1000);
+  }
+
+  // A list is as old as its answer: what the stream told meanwhile is newer and is put over it, in order.
+  async readLists() {
+    const late = this.late = [];
+    try {
+      const lists = await Promise.all([this.get(ACTIVE), this.get(FINISHED)]);
+      this.takeLists(...lists);
+      late.forEach((change) => change());
+      this.onChange();
+    } catch { /* the stream notices what is wrong */ }
+    this.lists = this.late = null;
+    if (this.isStale) this.readListSoon();
+    this.isStale = false;
+  }
+
+  apply(change) {
+    this.late?.push(change);
+    change();
+    this.onChange();
   }
 
   listen() {
@@ -75,14 +92,12 @@ export class Live {
       this.heardAt = new Date();
       take(JSON.parse(event.data));
     });
-    on("hello", () => { this.failures = 0; this.set("live"); });
+    // Progress has no number to resume from: the lists tell what was missed between them and the stream.
+    on("hello", () => { this.failures = 0; this.set("live"); this.readListSoon(); });
     on("reset", () => { this.close(); this.start(); });
-    on("job", (job) => this.takeJob(job));
+    on("job", (job) => { this.apply(() => this.takeJob(job)); this.readListSoon(); });
     on("gpu", (gpu) => { this.gpus.set(gpu.uuid, gpu); this.onChange(); });
-    on("progress", (note) => {
-      const job = this.jobs.get(note.id);
-      if (job) { job.progress = note.progress; this.onChange(); }
-    });
+    on("progress", (note) => this.apply(() => this.takeProgress(note)));
     on("sample", (sample) => {
       const gpu = this.gpus.get(sample.uuid);
       if (gpu) { gpu.util_permille = sample.util_permille; gpu.mem_used_bytes = sample.mem_used_bytes; this.onChange(); }
@@ -93,8 +108,11 @@ export class Live {
   takeJob(job) {
     if (job.forgotten) this.jobs.delete(job.id);
     else this.jobs.set(job.id, job);
-    this.readListSoon();
-    this.onChange();
+  }
+
+  takeProgress(note) {
+    const job = this.jobs.get(note.id);
+    if (job) job.progress = note.progress;
   }
 
   close() {
