@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "base/clock.h"
 #include "base/file.h"
@@ -177,6 +178,14 @@ static int give_back(struct berth_shim *shim)
 }
 
 /* A full disk delays the record, it does not lose it. */
+/* Somebody removed the state directory under us: nobody will ever read a record. */
+static bool is_forsaken(void)
+{
+	struct stat st;
+
+	return fstat(BERTH_SHIM_ATTEMPTS, &st) == 0 && st.st_nlink == 0;
+}
+
 static uint64_t write_record(struct berth_shim *shim, uint64_t now_ms)
 {
 	struct berth_record record;
@@ -184,7 +193,8 @@ static uint64_t write_record(struct berth_shim *shim, uint64_t now_ms)
 	if (now_ms < shim->write_ms)
 		return shim->write_ms;
 	fill_record(shim, &record);
-	if ((is_unborn(shim) ? give_back(shim) : berth_record_write(BERTH_SHIM_ATTEMPTS, &record)) < 0) {
+	if ((is_unborn(shim) ? give_back(shim) : berth_record_write(BERTH_SHIM_ATTEMPTS, &record)) < 0 &&
+	    !is_forsaken()) {
 		shim->write_ms = later(now_ms, RETRY_MS);
 		return shim->write_ms;
 	}

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "base/file.h"
 #include "exec/fixture_test.h"
 #include "host/kin.h"
 
@@ -223,6 +225,21 @@ static void test_told_to_end(void **state)
 	assert_int_equal(bench_record(bench, &id).exit_code, 3);
 }
 
+/* A state directory that was removed under a running job leaves no shim behind that tries to write into it for ever. */
+static void test_removed_directory(void **state)
+{
+	struct bench *bench = *state;
+	struct berth_attempt_id id = start(bench, "sleep 0.3");
+	pid_t shim = bench_shim(bench, &id);
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/attempts", bench->path);
+	assert_int_equal(berth_dir_remove(path), 0);
+	for (int i = 0; i < 200 && kill(shim, 0) == 0; i++)
+		pause_ms(50);
+	assert_int_equal(kill(shim, 0), -1);
+}
+
 /* Alone and without work it ends; with a daemon or an attempt it stays. */
 static void test_idle_exit(void **state)
 {
@@ -321,6 +338,7 @@ int main(int argc, char **argv)
 		GROUPS(test_one_per_state_directory),
 		GROUPS(test_stale_files),
 		GROUPS(test_told_to_end),
+		GROUPS(test_removed_directory),
 		GROUPS(test_idle_exit),
 		GROUPS(test_cards),
 		GROUPS(test_card_outlives_exec),
