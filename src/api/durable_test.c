@@ -14,7 +14,7 @@
 
 #define SPEC "\"spec\":{\"argv\":[\"python\",\"train.py\"],\"cwd\":\"/home/lin\",\"env\":[\"A=1\"]}"
 
-static int set_up(void **state)
+static int shelve(void **state)
 {
 	struct berth_fixture *fixture = calloc(1, sizeof(*fixture));
 
@@ -27,7 +27,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int discard(void **state)
 {
 	struct berth_fixture *fixture = *state;
 
@@ -192,11 +192,11 @@ static void test_metrics_of_the_real_telemetry(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_an_acknowledged_job_is_there_after_a_restart, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_session_is_kept_by_the_store, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_job_goes_into_history, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_real_refusals_of_specifications, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_metrics_of_the_real_telemetry, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_acknowledged_job_is_there_after_a_restart, shelve, discard),
+		cmocka_unit_test_setup_teardown(test_a_session_is_kept_by_the_store, shelve, discard),
+		cmocka_unit_test_setup_teardown(test_a_job_goes_into_history, shelve, discard),
+		cmocka_unit_test_setup_teardown(test_real_refusals_of_specifications, shelve, discard),
+		cmocka_unit_test_setup_teardown(test_metrics_of_the_real_telemetry, shelve, discard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

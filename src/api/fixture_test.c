@@ -469,3 +469,21 @@ char *berth_sign_in(struct berth_fixture *fixture)
 	                (int)strcspn(cookie, ";"), cookie) > 0);
 	return headers;
 }
+
+int set_up(void **state)
+{
+	struct berth_fixture *fixture = calloc(1, sizeof(*fixture));
+
+	if (!fixture)
+		return -1;
+	berth_fixture_open(fixture);
+	*state = fixture;
+	return 0;
+}
+
+int tear_down(void **state)
+{
+	berth_fixture_close(*state);
+	free(*state);
+	return 0;
+}

@@ -29,6 +29,9 @@ struct berth_fixture {
 /* Eight cards A100-80GB of 80 GB on node gpu01; defaults: 1 card, 24 h, grace 30 s, at most 7 days. */
 void berth_fixture_open(struct berth_fixture *fixture);
 void berth_fixture_close(struct berth_fixture *fixture);
+/* cmocka's set-up and tear-down of a test: *state is an open fixture. */
+int set_up(void **state);
+int tear_down(void **state);
 /* Close the API and open it again on the same ledger, as after a restart. */
 void berth_fixture_reopen(struct berth_fixture *fixture);
 /* Close ledger and API and open both again from the directory (not with the ledger's double, which keeps nothing). */

@@ -16,23 +16,6 @@
 #define SPEC "\"spec\":{\"argv\":[\"python\"],\"cwd\":\"/home/lin\",\"env\":[\"A=1\"]}"
 #define GET_JOBS "GET /api/v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
 
-static int set_up(void **state)
-{
-	struct berth_fixture *fixture = calloc(1, sizeof(*fixture));
-
-	assert_non_null(fixture);
-	berth_fixture_open(fixture);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	berth_fixture_close(*state);
-	free(*state);
-	return 0;
-}
-
 /* Others are served while this goes on. */
 static void assert_responsive(struct berth_fixture *fixture)
 {

@@ -15,23 +15,6 @@
 
 #define SPEC "\"spec\":{\"argv\":[\"python\"],\"cwd\":\"/home/lin\",\"env\":[\"A=1\"]}"
 
-static int set_up(void **state)
-{
-	struct berth_fixture *fixture = calloc(1, sizeof(*fixture));
-
-	assert_non_null(fixture);
-	berth_fixture_open(fixture);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	berth_fixture_close(*state);
-	free(*state);
-	return 0;
-}
-
 static uint64_t now_seq(struct berth_fixture *fixture)
 {
 	return berth_core_seq(berth_ledger_core(fixture->ledger));

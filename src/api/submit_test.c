@@ -14,23 +14,6 @@
 
 #define SPEC "\"spec\":{\"argv\":[\"/usr/bin/python\",\"train.py\"],\"cwd\":\"/home/lin\",\"env\":[\"A=1\"]}"
 
-static int set_up(void **state)
-{
-	struct berth_fixture *fixture = calloc(1, sizeof(*fixture));
-
-	assert_non_null(fixture);
-	berth_fixture_open(fixture);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	berth_fixture_close(*state);
-	free(*state);
-	return 0;
-}
-
 /* The body as JSON; its schema must be this. */
 static json_t *parse(const struct berth_answer *answer, const char *schema)
 {

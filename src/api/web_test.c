@@ -16,23 +16,6 @@
 
 #define SPEC "\"spec\":{\"argv\":[\"python\"],\"cwd\":\"/home/lin\",\"env\":[\"A=1\"]}"
 
-static int set_up(void **state)
-{
-	struct berth_fixture *fixture = calloc(1, sizeof(*fixture));
-
-	assert_non_null(fixture);
-	berth_fixture_open(fixture);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	berth_fixture_close(*state);
-	free(*state);
-	return 0;
-}
-
 /* "Host: 127.0.0.1:PORT" and more lines. */
 static char *headers(const struct berth_fixture *fixture, const char *more)
 {
